@@ -33,6 +33,8 @@ constexpr Kind kKinds[] = {
     {"dataset", &DescribeAs<v1::Dataset, DescribeDatasetWithLedger>},
     {"dataset_briefly", &DescribeAs<v1::Dataset, DescribeDatasetBriefly>},
     {"endpoint", &DescribeAs<v1::Endpoint, DescribeEndpoint>},
+    {"evaluation", &DescribeAs<v1::Evaluation, DescribeEvaluation>},
+    {"evaluation_preview", &DescribeAs<v1::PreviewEvaluationResponse, DescribeEvaluationPreview>},
     {"job", &DescribeAs<v1::Job, DescribeJob>},
     {"job_briefly", &DescribeAs<v1::Job, DescribeJobBriefly>},
     {"job_preview", &DescribeAs<v1::PreviewJobResponse, DescribePreview>},

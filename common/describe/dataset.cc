@@ -41,10 +41,15 @@ Description DescribeSchema(const v1::Schema& schema) {
   return json;
 }
 
+bool IsEvaluation(const v1::LedgerEntry& entry) {
+  return entry.job().rfind("evaluations/", 0) == 0;
+}
+
 Description DescribeEntry(const v1::LedgerEntry& entry) {
   Description json = {{"time", TimeText(entry.unix_seconds())},
                       {"entry", EnumText(entry.kind())},
-                      {"job", IdOf(entry.job())}};
+                      {IsEvaluation(entry) ? "evaluation" : "job", IdOf(entry.job())}};
+  if (entry.account() != v1::ACCOUNT_KIND_UNSPECIFIED) json["account"] = EnumText(entry.account());
   if (!entry.submitter().empty()) json["submitter"] = entry.submitter();
   json.update(DescribeCost(entry.cost()));
   json["releases"] = Description::array();
@@ -60,10 +65,13 @@ bool HasSubmitters(const v1::Dataset& dataset) {
                         [](const v1::LedgerEntry& entry) { return !entry.submitter().empty(); });
 }
 
+bool HasReserve(const v1::Dataset& dataset) { return dataset.cap().reserve_millionths() > 0; }
+
 // Every line of the ledger's table has these cells.
 Description BlankLine(const v1::Dataset& dataset) {
   Description line = {{"time", ""}, {"entry", ""}, {"job", ""}};
   if (HasSubmitters(dataset)) line["by"] = "";
+  if (HasReserve(dataset)) line["account"] = "";
   line["epsilon"] = "";
   if (dataset.cap().delta_atto() > 0) line["delta"] = "";
   if (IsZeroConcentrated(dataset)) line["rho"] = "";
@@ -78,6 +86,7 @@ Description EntryLine(const v1::Dataset& dataset, const v1::LedgerEntry& entry) 
   line["job"] = IdOf(entry.job());
   if (line.contains("by")) line["by"] = entry.submitter();
   if (entry.kind() == v1::LEDGER_ENTRY_KIND_OPENED) return line;
+  if (line.contains("account")) line["account"] = EnumText(entry.account());
   line["epsilon"] = EpsilonNumber(entry.cost().epsilon_nanos());
   if (line.contains("delta")) line["delta"] = DeltaNumber(entry.cost().delta_atto());
   if (line.contains("rho")) line["rho"] = RhoNumber(entry.cost().rho_pico());
@@ -128,6 +137,17 @@ Description DescribeDataset(const v1::Dataset& dataset) {
   if (IsZeroConcentrated(dataset)) {
     json["rho_spent"] = RhoNumber(dataset.spent().rho_pico());
     json["epsilon_left_with_delta"] = EpsilonNumber(dataset.epsilon_left_at_delta_nanos());
+  }
+  if (HasReserve(dataset)) {
+    json["reserve"] = static_cast<double>(dataset.cap().reserve_millionths()) / 1e6;
+    if (!dataset.rows_hidden()) json["reserve_rows"] = dataset.reserve_rows();
+    json["reserve_epsilon_spent"] = EpsilonNumber(dataset.reserve_spent().epsilon_nanos());
+    json["reserve_epsilon_left"] = EpsilonNumber(dataset.reserve_epsilon_left_nanos());
+    if (IsZeroConcentrated(dataset)) {
+      json["reserve_rho_spent"] = RhoNumber(dataset.reserve_spent().rho_pico());
+    } else {
+      json["reserve_delta_spent"] = DeltaNumber(dataset.reserve_spent().delta_atto());
+    }
   }
   if (dataset.hold() != v1::LEDGER_HOLD_UNSPECIFIED) {
     json["hold"] = EnumText(dataset.hold());

@@ -25,12 +25,14 @@ class Algorithm;
 class Cost;
 class Dataset;
 class Endpoint;
+class Evaluation;
 class EndpointVersion;
 class Forest;
 class Job;
 class LedgerEntry;
 class Model;
 class Outlook;
+class PreviewEvaluationResponse;
 class PreviewJobResponse;
 class Release;
 class Study;
@@ -97,6 +99,14 @@ Description DescribePreview(const v1::PreviewJobResponse& preview);
 Description DescribeAlgorithm(const v1::Algorithm& algorithm);
 // The same for people.
 std::string AlgorithmText(const v1::Algorithm& algorithm);
+
+// ---- private evaluations: evaluation.cc
+
+// Its figures, flat, with their intervals; "covers" says whether these cover what the model is
+// worth on rows drawn like these, and "caveat" why not.
+Description DescribeEvaluation(const v1::Evaluation& evaluation);
+// What an evaluation would cost, and about how wide its interval would be.
+Description DescribeEvaluationPreview(const v1::PreviewEvaluationResponse& preview);
 
 // ---- by name, for languages that hold messages as bytes: by_kind.cc
 

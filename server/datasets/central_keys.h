@@ -20,11 +20,10 @@ inline std::string DatasetKey(std::string_view dataset) {
   return StrCat(kDatasetPrefix, dataset, "/");
 }
 inline std::string ChunkPrefix(std::string_view dataset) { return StrCat("chunk/", dataset, "/"); }
-// The rows of a dataset are in two parts, which are stored apart, so that what reads one of them sees
-// nothing of the other. A dataset without a reserve has all of its rows in the first.
+// The rows of a dataset are in two parts, which are stored apart, so that what reads one of them
+// sees nothing of the other. A dataset without a reserve has all of its rows in the first.
 enum class Part : uint8_t { kTraining, kReserve };
-inline std::string ChunkKey(std::string_view dataset, uint64_t chunk,
-                            Part part = Part::kTraining) {
+inline std::string ChunkKey(std::string_view dataset, uint64_t chunk, Part part = Part::kTraining) {
   return StrCat(ChunkPrefix(dataset), part == Part::kReserve ? "reserve-" : "",
                 ZeroPadded(chunk, 8));
 }

@@ -41,9 +41,9 @@ struct DatasetInfo {
   DatasetState state_for_others = DatasetState::kUploading;
   int64_t created_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;  // null: the dataset was deleted
-  uint64_t rows = 0;          // of both parts
-  uint64_t reserve_rows = 0;  // of these, in the reserve
-  ledger::Account account;  // with the requested entries of its ledger
+  uint64_t rows = 0;                     // of both parts
+  uint64_t reserve_rows = 0;             // of these, in the reserve
+  ledger::Account account;               // with the requested entries of its ledger
   std::string owner{};
   PublicRowsId public_rows{};
 };

@@ -144,7 +144,8 @@ StoredRows::StoredRows(const storage::Store& store, std::string_view id, const D
 Status StoredRows::ForEach(Take take) const {
   uint64_t rows = 0;
   for (uint64_t chunk = 0; chunk < chunks_; ++chunk) {
-    COPPICE_ASSIGN_OR_RETURN(const Table block, ReadChunk(store_, ChunkKey(id_, chunk, part_), format_));
+    COPPICE_ASSIGN_OR_RETURN(const Table block,
+                             ReadChunk(store_, ChunkKey(id_, chunk, part_), format_));
     rows += block.num_rows();
     if (rows > rows_) break;  // before a reader sees more rows than it has room for
     COPPICE_RETURN_IF_ERROR(take(block));

@@ -29,8 +29,8 @@ struct DatasetEntry {
   int64_t completed_unix_seconds = 0;
   std::shared_ptr<const Schema> schema;  // null: deleted, and its schema with it
   uint64_t schema_bytes = 0;             // of its message, which stands for its size in memory
-  uint64_t rows = 0;    // of both parts
-  uint64_t chunks = 0;  // of the rows that training reads
+  uint64_t rows = 0;                     // of both parts
+  uint64_t chunks = 0;                   // of the rows that training reads
   uint64_t bytes = 0;
   std::string request_id{};
   std::string request_hash{};

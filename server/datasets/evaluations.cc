@@ -151,6 +151,15 @@ StatusOr<Evaluations::Entry> Evaluations::Decode(std::string_view key, std::stri
   return entry;
 }
 
+StatusOr<ChargedEvaluation> ReadEvaluation(std::string_view key, std::string_view bytes) {
+  COPPICE_ASSIGN_OR_RETURN(const Evaluations::Entry entry, Evaluations::Decode(key, bytes));
+  COPPICE_ASSIGN_OR_RETURN(std::string dataset,
+                           ParseName(kDatasets, entry.evaluation.spec().dataset()));
+  return ChargedEvaluation{.id = entry.id,
+                           .dataset = std::move(dataset),
+                           .has_ended = entry.evaluation.state() != v1::EVALUATION_STATE_RUNNING};
+}
+
 StatusOr<Evaluations::Plan> Evaluations::MakePlan(const EvaluationSpec& spec) const {
   Plan plan;
   COPPICE_ASSIGN_OR_RETURN(plan.use, datasets_.Use(spec.dataset));
@@ -315,10 +324,10 @@ StatusOr<Evaluations::EntryPtr> Evaluations::Begin(const EvaluationRequest& requ
   // The record travels with the charge: a crash leaves both or neither.
   storage::StoreBatch batch;
   batch.Put(EvaluationKey(id), Encode(*entry));
-  const Status charged = ledger_.Reserve(
-      request.spec.dataset,
-      ledger::Charge{.job = id, .account = plan.account, .is_evaluation = true},
-      plan.plan.releases, std::move(batch));
+  const Status charged =
+      ledger_.Reserve(request.spec.dataset,
+                      ledger::Charge{.job = id, .account = plan.account, .is_evaluation = true},
+                      plan.plan.releases, std::move(batch));
   if (!charged.ok()) {
     if (WriteOutcomeUnknown(charged)) unresolved_charge_ = std::move(entry);
     return charged;
@@ -363,7 +372,8 @@ Status Evaluations::End(const EntryPtr& entry, v1::Evaluation ended, bool refund
   Status written = WriteEnd(*entry, ended, refunds);
   if (refunds && !written.ok() && !WriteOutcomeUnknown(written)) {
     // A ledger on hold, for one, refuses refunds. The cost stays spent, which is the safe side.
-    ended.set_reason(StrCat(ended.reason(), "; the ledger refuses the refund: ", written.message()));
+    ended.set_reason(
+        StrCat(ended.reason(), "; the ledger refuses the refund: ", written.message()));
     refunds = false;
     written = WriteEnd(*entry, ended, refunds);
   }
@@ -383,8 +393,7 @@ Status Evaluations::End(const EntryPtr& entry, v1::Evaluation ended, bool refund
 }
 
 Status Evaluations::WriteEnd(const Entry& entry, const v1::Evaluation& ended, bool refunds) {
-  COPPICE_ASSIGN_OR_RETURN(const std::string dataset,
-                           ParseName(kDatasets, ended.spec().dataset()));
+  COPPICE_ASSIGN_OR_RETURN(const std::string dataset, ParseName(kDatasets, ended.spec().dataset()));
   Entry record{.id = entry.id,
                .evaluation = ended,
                .request_id = entry.request_id,

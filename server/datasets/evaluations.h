@@ -44,6 +44,15 @@ struct EvaluationRequest {
   models::DrawnIdCheck may_draw{};
 };
 
+// What a stored evaluation has to do with the ledger.
+struct ChargedEvaluation {
+  std::string id;
+  std::string dataset;
+  bool has_ended = false;
+};
+// Reads a record. DataLoss names the key.
+StatusOr<ChargedEvaluation> ReadEvaluation(std::string_view key, std::string_view bytes);
+
 struct EvaluationPreview {
   ledger::Cost cost;
   ledger::AccountKind account = ledger::AccountKind::kTraining;
@@ -76,8 +85,8 @@ struct EvaluationPreview {
 class Evaluations {
  public:
   // Loads the evaluations in `store`, and ends those that were running. `clock` returns seconds
-  // since 1970 and only dates records. All arguments must outlive the evaluations, and `models` must
-  // be loaded.
+  // since 1970 and only dates records. All arguments must outlive the evaluations, and `models`
+  // must be loaded.
   static StatusOr<std::unique_ptr<Evaluations>> Open(storage::Store& store, ledger::Ledger& ledger,
                                                      Datasets& datasets,
                                                      const models::Models& models,
@@ -101,7 +110,7 @@ class Evaluations {
  private:
   struct Entry {
     std::string id;
-    v1::Evaluation evaluation;
+    v1::Evaluation evaluation{};
     std::string request_id;
     std::string request_hash;
     bool is_running = false;  // in this process
@@ -129,6 +138,7 @@ class Evaluations {
 
   Status LoadAll();
   static std::string Encode(const Entry& entry);
+  friend StatusOr<ChargedEvaluation> ReadEvaluation(std::string_view key, std::string_view bytes);
   static StatusOr<Entry> Decode(std::string_view key, std::string_view bytes);
 
   StatusOr<Plan> MakePlan(const EvaluationSpec& spec) const;

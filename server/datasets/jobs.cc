@@ -129,8 +129,8 @@ StatusOr<JobPreview> Jobs::Preview(const JobSpec& spec) const {
   COPPICE_ASSIGN_OR_RETURN(JobPlan plan, PlanJob(spec, *dataset.schema, dataset.account.cap,
                                                  trainers_, std::move(public_rows)));
   COPPICE_RETURN_IF_ERROR(CheckModelBytes(spec, *dataset.schema, plan, options_.max_model_bytes));
-  COPPICE_RETURN_IF_ERROR(CheckMemory(spec, plan, dataset.rows - dataset.reserve_rows,
-                                      options_.training_memory));
+  COPPICE_RETURN_IF_ERROR(
+      CheckMemory(spec, plan, dataset.rows - dataset.reserve_rows, options_.training_memory));
   COPPICE_ASSIGN_OR_RETURN(const ledger::Quote quote, ledger_.Preview(spec.dataset, plan.releases));
   // An unusable dataset is reported before a budget that does not suffice, as in Submit().
   const Status usable = datasets_.Use(spec.dataset).status();

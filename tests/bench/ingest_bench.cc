@@ -288,6 +288,7 @@ int Main(int argc, char** argv) {
                                         .previews = pool,
                                         .plans = pool,
                                         .openings = pool,
+                                        .evaluations = pool,
                                         .intake = intake},
                          [](const grpc::CallbackServerContext&, std::string_view) {
                            return owners::Caller::Operator();

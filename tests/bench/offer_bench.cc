@@ -59,6 +59,7 @@ class Curator {
                                                        .previews = pool_,
                                                        .plans = pool_,
                                                        .openings = pool_,
+                                                       .evaluations = pool_,
                                                        .intake = intake_},
                                         [](const grpc::CallbackServerContext&, std::string_view) {
                                           return owners::Caller::Operator();

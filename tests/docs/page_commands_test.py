@@ -80,6 +80,7 @@ coppice collect simulate --study s-4f2a --data public.csv --allow-in-clear plan,
 # Stand-ins of one page.
 PAGE_STAND_INS = {
     "docs/terminal.md": [("--data private.csv --public public.csv", "--data public.csv --public public.csv"),
+                         ("--data private.csv --schema schema.json --reserve", "--data public.csv --schema schema.json --reserve"),
                          ("--study rents --public public.csv --schema schema.json", "--study rents --public rents.csv --schema rents.json"),
                          ("source <(coppice completion bash)", "coppice completion bash > completion"), ("| man -l -", "> manual")],
 }

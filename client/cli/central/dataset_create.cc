@@ -1,3 +1,5 @@
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -22,6 +24,8 @@
 
 namespace coppice::cli {
 namespace {
+
+constexpr double kMillion = 1e6;
 
 struct FileFlags : RowFlags {
   std::string data_file, schema_file;
@@ -87,6 +91,7 @@ struct CreateDatasetFlags : FileFlags {
   v1::Neighbours neighbours = v1::NEIGHBOURS_UNSPECIFIED;
   bool accept_leak = false;
   std::string public_file;
+  double reserve = 0;
 };
 
 Status Create(const CreateDatasetFlags& flags) {
@@ -111,6 +116,7 @@ Status Create(const CreateDatasetFlags& flags) {
   cap.set_delta_atto(DeltaOf(flags.delta));
   cap.set_composition(flags.composition);
   cap.set_neighbours(flags.neighbours);
+  cap.set_reserve_millionths(static_cast<uint32_t>(std::llround(flags.reserve * kMillion)));
   COPPICE_ASSIGN_OR_RETURN(const Remote remote, Remote::Connect(flags.server));
   COPPICE_ASSIGN_OR_RETURN(auto response, remote.Call<v1::CreateDatasetResponse>(request));
   return UploadAndPrint(remote, flags, source, flags.output.json,
@@ -185,6 +191,12 @@ void AddDatasetCreate(const Command& noun) {
            "the dataset. Nothing protects them: every model may contain them. Choose them without "
            "looking at --data; - is stdin")
       .Takes("FILE");
+  verb.Add("--reserve", flags->reserve,
+           "Keep this share of the rows for evaluations, such as 0.1: a coin decides for each row, "
+           "training never reads them, and what evaluations cost is charged to an account of their "
+           "own, also of --epsilon-total")
+      .Takes("SHARE")
+      .InRange(1 / kMillion, 1 - 1 / kMillion);
   AddAcceptLeakFlag(verb, flags->accept_leak);
   AddIdFlag(verb, "--dataset", flags->dataset,
             "Id of the new dataset (default: the curator's choice)", /*required=*/false);

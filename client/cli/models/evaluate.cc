@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "client/cli/models/commands.h"
+#include "client/cli/models/evaluate_private.h"
 #include "client/cli/models/model_source.h"
 #include "client/cli/models/predict.h"
 #include "client/cli/terminal/output.h"
@@ -27,6 +28,7 @@ struct RowsFlags : SourceFlags {
   double abstain_below = 0.5;  // confidence; 0.5 means no knowledge at all
   std::string html_file;       // of evaluate; empty: no page
   bool force = false;
+  PrivateFlags on_dataset;  // of evaluate
 };
 
 // Reads the rows with the model's schema, and gets their predictions.
@@ -120,17 +122,26 @@ Status EvaluateClasses(const RowsFlags& flags, ModelSource& source) {
 }
 
 Status Evaluate(const RowsFlags& flags) {
+  if (!flags.on_dataset.dataset.empty()) {
+    return EvaluateOnDataset(flags.server, flags.model, flags.on_dataset, flags.output.json);
+  }
   COPPICE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSource> source, ModelSource::Open(flags));
   return source->schema()->target() ? EvaluateNumbers(flags, *source)
                                     : EvaluateClasses(flags, *source);
 }
 
-Command AddRowsVerb(const Command& noun, const std::string& name, const std::string& description,
-                    const std::string& data, const std::shared_ptr<RowsFlags>& flags,
-                    Status (*run)(const RowsFlags&)) {
+struct RowsVerb {
+  Command verb;
+  Flag data;
+};
+
+RowsVerb AddRowsVerb(const Command& noun, const std::string& name, const std::string& description,
+                     const std::string& data, const std::shared_ptr<RowsFlags>& flags,
+                     Status (*run)(const RowsFlags&)) {
   const Command verb = noun.AddCommand(name, description,
                                        "coppice model " + name + " --model m-91c0 --data test.csv");
-  verb.Add("--data", flags->data_file, data + "; - is stdin, read as CSV").Takes("FILE").Required();
+  const Flag data_flag =
+      verb.Add("--data", flags->data_file, data + "; - is stdin, read as CSV").Takes("FILE");
   verb.Add("--missing", flags->missing,
            "Texts that stand for a missing value besides the empty one, by commas: NA,?")
       .SplitAt(',');
@@ -144,34 +155,48 @@ Command AddRowsVerb(const Command& noun, const std::string& name, const std::str
   AddOutputFlags(verb, flags->output);
   AddSourceFlags(verb, flags);
   SetAction(verb, flags, run);
-  return verb;
+  return {.verb = verb, .data = data_flag};
 }
 
 }  // namespace
 
 void AddPredict(const Command& model) {
   const auto flags = std::make_shared<RowsFlags>();
-  AddRowsVerb(model, "predict", "Predict the class, or the number, of every row of a table",
-              "Table with the schema's features, CSV or LIBSVM; labels are neither needed nor "
-              "read. Rows are answered block by block: if the file has an error, the output ends "
-              "before it and the command fails",
-              flags, Predict)
-      .AddSwitch("--probabilities", flags->probabilities,
-                 "Also write the probability of every class");
+  const RowsVerb rows = AddRowsVerb(
+      model, "predict", "Predict the class, or the number, of every row of a table",
+      "Table with the schema's features, CSV or LIBSVM; labels are neither needed nor "
+      "read. Rows are answered block by block: if the file has an error, the output ends "
+      "before it and the command fails",
+      flags, Predict);
+  rows.data.Required();
+  rows.verb.AddSwitch("--probabilities", flags->probabilities,
+                      "Also write the probability of every class");
 }
 
 void AddEvaluate(const Command& model) {
   const auto flags = std::make_shared<RowsFlags>();
-  const Command verb = AddRowsVerb(
+  const RowsVerb added = AddRowsVerb(
       model, "evaluate",
       "Compare predictions with a table's own labels or numbers, and with always answering "
-      "the most frequent class or the mean",
+      "the most frequent class or the mean; or, with --dataset, measure with noise how good they "
+      "are on private rows",
       "Table with the schema's columns, CSV or LIBSVM; the curator sees its features, but not its "
       "labels",
       flags, Evaluate);
+  const Command& verb = added.verb;
   verb.Add("--html", flags->html_file, "Write the result as a page too, for people; - is stdout")
       .Takes("FILE");
   verb.AddSwitch("--force", flags->force, "Replace the page if there is one");
+  const Flag data = added.data;
+  const Flag dataset = AddPrivateFlags(verb, flags->on_dataset).Excludes(data);
+  verb.CheckFlags([flags, data, dataset] {
+    if (!dataset.IsGiven()) return data.IsGiven() ? OkStatus() : data.MissingError();
+    if (flags->model.empty()) {
+      return InvalidArgumentError("--dataset needs --model: the curator evaluates a model it has");
+    }
+    if (flags->on_dataset.epsilon.has_value()) return OkStatus();
+    return InvalidArgumentError("--epsilon is required: what the evaluation may cost");
+  });
 }
 
 }  // namespace coppice::cli

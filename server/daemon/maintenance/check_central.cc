@@ -10,6 +10,7 @@
 #include "server/daemon/maintenance/check_records.h"
 #include "server/datasets/central_keys.h"
 #include "server/datasets/dataset_record.h"
+#include "server/datasets/evaluations.h"
 #include "server/datasets/job_record.h"
 #include "server/datasets/ledger/ledger_record.h"
 
@@ -27,6 +28,7 @@ class CentralCheck {
     CheckDatasets();
     CheckChunksOfNoDataset();
     CheckJobs();
+    CheckEvaluations();
     CheckReservations();
   }
 
@@ -154,29 +156,62 @@ class CentralCheck {
              .remedy = Remedy::kQuarantineRecord});
         return;
       }
-      CheckJob(key, entry->info);
+      CheckCharge(key, {.noun = "job",
+                        .id = entry->info.id,
+                        .dataset = entry->info.spec.dataset,
+                        .has_ended = central::HasEnded(entry->info.state)});
     });
   }
 
+  // Of a job, or an evaluation.
+  struct Charged {
+    std::string_view noun;
+    std::string id;
+    std::string dataset;
+    bool has_ended;
+  };
+
   // A job's record and its ledger entry are written in one batch, so neither may be ahead.
-  void CheckJob(std::string_view key, const central::JobInfo& job) {
-    const auto book = books_.find(job.spec.dataset);
+  void CheckCharge(std::string_view key, const Charged& job) {
+    const auto book = books_.find(job.dataset);
     const bool charged = book != books_.end() && HasEntry(book->second, job.id);
     const bool open = charged && book->second.ReservedFor(job.id).ok();
-    if (central::HasEnded(job.state)) {
+    if (job.has_ended) {
       if (charged && !open) return;
-      CloseLedger(
-          job.spec.dataset, LastKey(job.spec.dataset),
-          StrCat("lacks its last entries: job ", job.id, charged ? " has ended" : " was charged"));
+      CloseLedger(job.dataset, LastKey(job.dataset),
+                  StrCat("lacks its last entries: ", job.noun, " ", job.id,
+                         charged ? " has ended" : " was charged"));
     } else if (!open) {
       if (!charged) {
-        CloseLedger(job.spec.dataset, LastKey(job.spec.dataset),
-                    StrCat("lacks its last entries: job ", job.id, " was charged"));
+        CloseLedger(job.dataset, LastKey(job.dataset),
+                    StrCat("lacks its last entries: ", job.noun, " ", job.id, " was charged"));
       }
+      const std::string_view article = job.noun == "job" ? "a " : "an ";
       findings_.Add({.key = std::string(key),
-                     .what = "is of a job that has not ended, and for which nothing is reserved",
+                     .what = StrCat("is of ", article, job.noun,
+                                    " that has not ended, and for which nothing is reserved"),
                      .remedy = Remedy::kQuarantineRecord});
     }
+  }
+
+  void CheckEvaluations() {
+    progress_("evaluations");
+    Visit(central::kEvaluationPrefix, [&](std::string_view key, std::string_view bytes) {
+      ++findings_.counts["evaluation"];
+      evaluations_.insert(IdInKey(key));
+      const StatusOr<central::ChargedEvaluation> found = central::ReadEvaluation(key, bytes);
+      if (!found.ok()) {
+        findings_.Add(
+            {.key = std::string(key),
+             .what = StrCat(ReasonOf(found.status(), key), ": what it was charged stays spent"),
+             .remedy = Remedy::kQuarantineRecord});
+        return;
+      }
+      CheckCharge(key, {.noun = "evaluation",
+                        .id = found->id,
+                        .dataset = found->dataset,
+                        .has_ended = found->has_ended});
+    });
   }
 
   static bool HasEntry(const ledger::AccountBook& book, std::string_view job) {
@@ -199,11 +234,15 @@ class CentralCheck {
                        .what = "is of a dataset whose record is lost; its name stays taken"});
       }
       for (const ledger::LedgerEntry& entry : book.entries()) {
-        if (entry.kind != ledger::EntryKind::kReserve || jobs_.contains(entry.job)) continue;
-        if (IsInQuarantine(store_, central::JobKey(entry.job))) continue;
-        findings_.Add(
-            {.key = ledger::LedgerKey(dataset, entry.sequence),
-             .what = StrCat("charges a job ", entry.job, " whose record is lost; it stays spent")});
+        if (entry.kind != ledger::EntryKind::kReserve) continue;
+        const auto& known = entry.is_evaluation ? evaluations_ : jobs_;
+        if (known.contains(entry.job)) continue;
+        const std::string record =
+            entry.is_evaluation ? central::EvaluationKey(entry.job) : central::JobKey(entry.job);
+        if (IsInQuarantine(store_, record)) continue;
+        findings_.Add({.key = ledger::LedgerKey(dataset, entry.sequence),
+                       .what = StrCat("charges ", entry.is_evaluation ? "an evaluation " : "a job ",
+                                      entry.job, " whose record is lost; it stays spent")});
       }
     }
   }
@@ -215,6 +254,7 @@ class CentralCheck {
   ledger::Holds holds_;
   std::set<std::string> datasets_;
   std::set<std::string> jobs_;
+  std::set<std::string> evaluations_;
 };
 
 }  // namespace

@@ -49,7 +49,8 @@ void WarnOfNewJournal(const central::Datasets& datasets, const Log& log) {
   bool any_spent = false;
   metrics::ForEachOf([&](const Page& page) { return datasets.List(page); },
                      [&](const central::DatasetInfo& dataset) {
-                       any_spent |= dataset.account.spent != ledger::Cost();
+                       any_spent |= dataset.account.spent != ledger::Cost() ||
+                                    dataset.account.reserve_spent != ledger::Cost();
                      });
   if (!any_spent) return;
   log.Warning(
@@ -113,6 +114,7 @@ StatusOr<std::unique_ptr<CuratorState>> CuratorState::Load(
                                  .endpoints = *loaded->endpoints_,
                                  .datasets = *loaded->datasets_,
                                  .jobs = *loaded->jobs_,
+                                 .evaluations = *loaded->evaluations_,
                                  .store = discreet,
                                  .audit = loaded->audit_.get(),
                                  .backups = backups});
@@ -167,6 +169,8 @@ Status CuratorState::OpenDatasets(const CuratorOptions& options, storage::Store&
                            .training_memory = options.limits.training_memory > 0
                                                   ? options.limits.training_memory
                                                   : MemoryForTraining(options.training_jobs)}));
+  COPPICE_ASSIGN_OR_RETURN(evaluations_,
+                           central::Evaluations::Open(store, *ledger_, *datasets_, models_, Clock));
   return OkStatus();
 }
 

@@ -65,6 +65,7 @@ class CuratorState {
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<central::Datasets> datasets_;
   std::unique_ptr<central::Jobs> jobs_;
+  std::unique_ptr<central::Evaluations> evaluations_;
   std::optional<Curator> parts_;
 };
 

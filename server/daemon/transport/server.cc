@@ -124,9 +124,11 @@ class DaemonServer::Parts {
   void Stop(absl::Duration grace) {
     health_.Stop();
     const absl::Time deadline = absl::Now() + grace;
-    for (service::WorkerPool* pool : {&pool_, &builds_, &previews_, &plans_}) pool->Drain();
+    for (service::WorkerPool* pool : {&pool_, &builds_, &previews_, &plans_, &evaluations_})
+      pool->Drain();
     admin_.Drain();
     curator_.studies.Drain();
+    curator_.evaluations.Drain();
     curator_.jobs.Drain(deadline);
     // Calls that arrived meanwhile get their answers even if jobs took all the time.
     const absl::Time last = std::max(deadline, absl::Now() + absl::Seconds(1));
@@ -203,28 +205,34 @@ class DaemonServer::Parts {
   const owners::QuotaFinder quotas_ = [this](const std::string& owner) {
     return access_ == nullptr ? owners::Quota() : access_->policy()->QuotaOf(owner);
   };
-  const service::ResourceGuard guard_{service::MakeResourceFinder(
-      curator_.studies, curator_.datasets, curator_.jobs, curator_.models, curator_.endpoints)};
+  const service::ResourceGuard guard_{
+      service::MakeResourceFinder(curator_.studies, curator_.datasets, curator_.jobs,
+                                  curator_.evaluations, curator_.models, curator_.endpoints)};
   service::StudyHandlers studies_{curator_.studies, limiter_, quotas_};
   service::ReportHandlers reports_{curator_.studies, guard_, limits_.OfStreams()};
   service::BatchHandlers batches_{curator_.studies};
   service::ModelHandlers models_{curator_.store,     curator_.studies, curator_.models,
                                  curator_.endpoints, guard_,           quotas_,
                                  max_model_bytes_};
-  service::DatasetHandlers datasets_{curator_.datasets, curator_.jobs, guard_, quotas_};
-  service::TrainingHandlers training_{curator_.datasets, curator_.jobs, quotas_};
+  service::DatasetHandlers datasets_{curator_.datasets, curator_.jobs, curator_.evaluations, guard_,
+                                     quotas_};
+  service::TrainingHandlers training_{curator_.datasets, curator_.jobs, curator_.evaluations,
+                                      quotas_};
   service::AdminHandlers admin_{curator_.store, curator_.backups, curator_.audit, ListTokens(),
                                 status_};
   const service::HandlerRegistry registry_ = MakeRegistry();
   // After the handlers, which work that is left uses when the server is gone.
   service::WorkerPool openings_{std::max(2u, std::thread::hardware_concurrency()),
                                 kMaxWaitingOpenings};
+  // One call of each owner at a time: so many owners wait for nobody.
+  service::WorkerPool evaluations_{/*threads=*/4, kMaxWaitingPreviews};
   service::MessageIntake intake_;
   const service::Lanes lanes_{.pool = pool_,
                               .builds = builds_,
                               .previews = previews_,
                               .plans = plans_,
                               .openings = openings_,
+                              .evaluations = evaluations_,
                               .intake = intake_};
   rpc::Services services_{registry_, lanes_, MakeCallerFinder(gate_), may_answer_};
   http::ServedMethods http_methods_{{.methods = registry_.methods(),

@@ -43,6 +43,7 @@ struct Curator {
   models::Endpoints& endpoints;
   central::Datasets& datasets;
   central::Jobs& jobs;
+  central::Evaluations& evaluations;
   storage::Store& store;
   audit::AuditLog* audit = nullptr;  // null: calls are not recorded, and there is no log to read
   service::BackupSettings backups{};

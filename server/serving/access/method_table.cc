@@ -24,6 +24,7 @@ constexpr Lane kBuilds = Lane::kBuilds;
 constexpr Lane kPreviews = Lane::kPreviews;
 constexpr Lane kPlans = Lane::kPlans;
 constexpr Lane kOpenings = Lane::kOpenings;
+constexpr Lane kEvaluations = Lane::kEvaluations;
 
 constexpr absl::Duration kShort = kDefaultDeadline;
 // Longer times: for large answers over slow lines, for waiting on the disk, for computing.
@@ -60,6 +61,9 @@ constexpr NamedResource kPlannedJob[] = {{"spec.dataset", "datasets", Use::kOwn}
 constexpr NamedResource kNewJob[] = {{"spec.dataset", "datasets", Use::kOwn},
                                      {"job_id", "jobs", Use::kMake},
                                      {"model_id", "models", Use::kMake}};
+constexpr NamedResource kOwnEvaluation[] = {{"name", "evaluations", Use::kOwn}};
+constexpr NamedResource kEvaluated[] = {{"spec.dataset", "datasets", Use::kOwn},
+                                        {"spec.model", "models", Use::kSee}};
 constexpr NamedResource kSeenModel[] = {{"name", "models", Use::kSee}};
 constexpr NamedResource kBuiltModel[] = {{"study", "studies", Use::kSee},
                                          {"model_id", "models", Use::kMake}};
@@ -120,10 +124,13 @@ constexpr Method kTable[] = {
     {"/coppice.v1.StudyService/RotateSealingKey",         kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/SealStudy",                kAdmins,    kPool,     kMinute,  kBrief,    kChanges, kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.TrainingService/CancelJob",             kTrainers,  kPool,     kShort,   kBrief,    kChanges, kPrivate,    kNamed, kOwnJob},
+    {"/coppice.v1.TrainingService/EvaluateModel",         kTrainers,  kEvaluations, kBuild, kBrief,   kChanges, kPrivate,    kNamed, kEvaluated},
+    {"/coppice.v1.TrainingService/GetEvaluation",         kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kOwnEvaluation},
     {"/coppice.v1.TrainingService/GetJob",                kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kOwnJob},
     {"/coppice.v1.TrainingService/ListAlgorithms",        kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNothing},
     {"/coppice.v1.TrainingService/ListJobs",              kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kListOfDataset},
     {"/coppice.v1.TrainingService/MeasureCurve",          kAnalysts,  kPreviews, kStream,  kWhole,    kReads,   kPrivate,    kNothing},
+    {"/coppice.v1.TrainingService/PreviewEvaluation",     kTrainers,  kPool,     kMinute,  kBrief,    kReads,   kPrivate,    kNamed, kEvaluated},
     {"/coppice.v1.TrainingService/PreviewJob",            kTrainers,  kPlans,    kPreview, kWhole,    kReads,   kPrivate,    kNamed, kPlannedJob},
     {"/coppice.v1.TrainingService/SubmitJob",             kTrainers,  kPool,     kMinute,  kWhole,    kChanges, kPrivate,    kNamed, kNewJob},
     {"/coppice.v1.TrainingService/WatchJob",              kTrainers,  kInline,   kStream,  kBrief,    kReads,   kPrivateEnd, kNamed, kOwnJob},

@@ -37,12 +37,13 @@ namespace coppice::access {
 // The threads that run a handler; for a stream, those that run slow messages. If too much waits for
 // them, a call is refused as ResourceExhausted, with the time to wait.
 enum class Lane : uint8_t {
-  kInline,    // the transport's own: answers from memory, and work finished elsewhere
-  kPool,      // brief computations, or waiting for the disk
-  kBuilds,    // making partitions and models, for up to an hour
-  kPreviews,  // computations of seconds that change nothing
-  kPlans,     // plans of jobs, which are short and wait for no curve
-  kOpenings,  // opening sealed messages of reports
+  kInline,       // the transport's own: answers from memory, and work finished elsewhere
+  kPool,         // brief computations, or waiting for the disk
+  kBuilds,       // making partitions and models, for up to an hour
+  kPreviews,     // computations of seconds that change nothing
+  kPlans,        // plans of jobs, which are short and wait for no curve
+  kOpenings,     // opening sealed messages of reports
+  kEvaluations,  // reading all rows of a dataset, one call of each owner at a time
 };
 
 // What a call reveals about private rows, which no metric and no line of the log may show: how long

@@ -79,6 +79,8 @@ WorkerPool* Lanes::Of(std::string_view path) const {
       return &plans;
     case access::Lane::kOpenings:
       return &openings;
+    case access::Lane::kEvaluations:
+      return &evaluations;
     case access::Lane::kPool:
       break;
   }

@@ -72,6 +72,7 @@ struct Lanes {
   WorkerPool& previews;
   WorkerPool& plans;
   WorkerPool& openings;
+  WorkerPool& evaluations;
   MessageIntake& intake;
 
   // The lane of the method's entry; null for kInline. With a policy, nobody may call a method

@@ -46,7 +46,12 @@ v1::LedgerEntry EntryToProto(const ledger::LedgerEntry& entry) {
   v1::LedgerEntry proto;
   proto.set_kind(static_cast<v1::LedgerEntryKind>(entry.kind));
   proto.set_unix_seconds(entry.unix_seconds);
-  if (!entry.job.empty()) proto.set_job(MakeName(kJobs, entry.job));
+  if (!entry.job.empty()) {
+    proto.set_job(MakeName(entry.is_evaluation ? kEvaluations : kJobs, entry.job));
+  }
+  if (entry.kind != ledger::EntryKind::kOpen) {
+    proto.set_account(static_cast<v1::AccountKind>(entry.account));
+  }
   *proto.mutable_cost() = central::ToProto(entry.cost);
   for (const Release& release : entry.releases) *proto.add_releases() = ToProto(release);
   // While the ledger is on hold no hash is shown.
@@ -58,7 +63,9 @@ v1::LedgerEntry EntryToProto(const ledger::LedgerEntry& entry) {
 // What is unset is the curator's choice: costs that simply add up, and the relation that protects
 // more.
 StatusOr<ledger::BudgetCap> ParseBudgetCap(const v1::BudgetCap& proto) {
-  ledger::BudgetCap cap{.epsilon_nanos = proto.epsilon_nanos(), .delta_atto = proto.delta_atto()};
+  ledger::BudgetCap cap{.epsilon_nanos = proto.epsilon_nanos(),
+                        .delta_atto = proto.delta_atto(),
+                        .reserve_millionths = proto.reserve_millionths()};
   if (proto.composition() != v1::COMPOSITION_UNSPECIFIED) {
     if (!v1::Composition_IsValid(proto.composition())) {
       return FieldError("cap.composition", "must be one that this version knows");
@@ -88,7 +95,13 @@ v1::Dataset SummaryOf(const central::DatasetInfo& info) {
   proto.mutable_cap()->set_delta_atto(cap.delta_atto);
   proto.mutable_cap()->set_composition(static_cast<v1::Composition>(cap.composition));
   proto.mutable_cap()->set_neighbours(static_cast<v1::Neighbours>(cap.neighbours));
+  proto.mutable_cap()->set_reserve_millionths(cap.reserve_millionths);
   *proto.mutable_spent() = central::ToProto(info.account.spent);
+  if (cap.has_reserve()) {
+    proto.set_reserve_rows(info.reserve_rows);
+    *proto.mutable_reserve_spent() = central::ToProto(info.account.reserve_spent);
+    proto.set_reserve_epsilon_left_nanos(info.account.reserve_left.epsilon_nanos);
+  }
   proto.set_epsilon_left_nanos(info.account.left.epsilon_nanos);
   proto.set_hold(static_cast<v1::LedgerHold>(info.account.hold.reason));
   proto.set_owner(info.owner);
@@ -108,13 +121,13 @@ v1::Dataset ToProto(const central::DatasetInfo& info) {
 }
 
 v1::Dataset WithLedger(const central::DatasetInfo& info,
-                       absl::FunctionRef<std::string(const std::string&)> submitter_of) {
+                       absl::FunctionRef<std::string(const ledger::LedgerEntry&)> submitter_of) {
   v1::Dataset proto = ToProto(info);
   proto.set_ledger_entries(info.account.num_entries);
   for (const ledger::LedgerEntry& entry : info.account.entries) {
     v1::LedgerEntry& added = *proto.add_ledger();
     added = EntryToProto(entry);
-    if (!entry.job.empty()) added.set_submitter(submitter_of(entry.job));
+    if (!entry.job.empty()) added.set_submitter(submitter_of(entry));
   }
   return proto;
 }
@@ -194,6 +207,29 @@ v1::PreviewJobResponse ToProto(const central::JobPreview& preview) {
   proto.set_reason(std::string(preview.fits.message()));
   proto.mutable_warnings()->Assign(preview.warnings.begin(), preview.warnings.end());
   proto.set_most_model_bytes(preview.model_bytes);
+  return proto;
+}
+
+StatusOr<central::EvaluationSpec> ParseEvaluationSpec(const v1::EvaluationSpec& spec) {
+  StatusOr<std::string> model = ParseName(kModels, spec.model());
+  if (!model.ok()) return InField("spec.model", model.status());
+  StatusOr<std::string> dataset = ParseName(kDatasets, spec.dataset());
+  if (!dataset.ok()) return InField("spec.dataset", dataset.status());
+  return central::EvaluationSpec{.model = *std::move(model),
+                                 .dataset = *std::move(dataset),
+                                 .epsilon_nanos = spec.epsilon_nanos(),
+                                 .by = spec.by(),
+                                 .reach = spec.reach()};
+}
+
+v1::PreviewEvaluationResponse ToProto(const central::EvaluationPreview& preview) {
+  v1::PreviewEvaluationResponse proto;
+  *proto.mutable_cost() = central::ToProto(preview.cost);
+  proto.set_account(static_cast<v1::AccountKind>(preview.account));
+  for (const Release& release : preview.releases) *proto.add_releases() = ToProto(release);
+  proto.set_fits(preview.fits.ok());
+  proto.set_reason(std::string(preview.fits.message()));
+  proto.set_half_width(preview.half_width);
   return proto;
 }
 

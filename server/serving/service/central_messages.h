@@ -13,23 +13,27 @@
 #include "coppice/v1/dataset.pb.h"
 #include "coppice/v1/training.pb.h"
 #include "server/datasets/datasets.h"
+#include "server/datasets/evaluations.h"
 #include "server/datasets/jobs.h"
 #include "server/trainers/core/trainer.h"
 
 namespace coppice::service {
 
 // A dataset as lists show it; with its schema; and with the entries of its ledger, too.
-// `submitter_of` returns who submitted the job with this id, or "" if unknown.
+// `submitter_of` returns who submitted the entry's job or evaluation, or "" if unknown.
 v1::Dataset SummaryOf(const central::DatasetInfo& info);
 v1::Dataset ToProto(const central::DatasetInfo& info);
 v1::Dataset WithLedger(const central::DatasetInfo& info,
-                       absl::FunctionRef<std::string(const std::string& job)> submitter_of);
+                       absl::FunctionRef<std::string(const ledger::LedgerEntry&)> submitter_of);
 StatusOr<central::DatasetSpec> ParseDatasetSpec(const v1::CreateDatasetRequest& request);
 
 v1::Algorithm ToProto(const trainers::AlgorithmInfo& info);
 StatusOr<central::JobSpec> ParseJobSpec(const v1::JobSpec& spec);
 StatusOr<central::JobRequest> ParseJobRequest(const v1::SubmitJobRequest& request);
 v1::PreviewJobResponse ToProto(const central::JobPreview& preview);
+
+StatusOr<central::EvaluationSpec> ParseEvaluationSpec(const v1::EvaluationSpec& spec);
+v1::PreviewEvaluationResponse ToProto(const central::EvaluationPreview& preview);
 
 }  // namespace coppice::service
 

@@ -28,6 +28,7 @@ v1::Dataset ShownTo(const Caller& caller, const central::DatasetInfo& info, v1::
   dataset.set_state(static_cast<v1::DatasetState>(info.state_for_others));
   dataset.set_created_unix_seconds(info.created_unix_seconds - info.created_unix_seconds % kDay);
   dataset.clear_rows();
+  dataset.clear_reserve_rows();
   dataset.clear_ledger();
   dataset.clear_ledger_entries();
   dataset.set_rows_hidden(true);
@@ -197,8 +198,12 @@ Status DatasetHandlers::GetDataset(const Caller& caller, const v1::GetDatasetReq
   ledger::EntryRange entries{.first = request.first_entry()};
   if (request.max_entries() != 0) entries.max = request.max_entries();
   COPPICE_ASSIGN_OR_RETURN(const central::DatasetInfo info, datasets_.Get(id, entries));
-  const auto submitter_of = [this](const std::string& job) {
-    const StatusOr<central::JobInfo> found = jobs_.Get(job);
+  const auto submitter_of = [this](const ledger::LedgerEntry& entry) {
+    if (entry.is_evaluation) {
+      const StatusOr<v1::Evaluation> found = evaluations_.Get(entry.job);
+      return found.ok() ? found->submitter() : "";
+    }
+    const StatusOr<central::JobInfo> found = jobs_.Get(entry.job);
     return found.ok() ? found->submitter : "";
   };
   *response->mutable_dataset() = ShownTo(caller, info, WithLedger(info, submitter_of));

@@ -16,11 +16,12 @@ using Found = std::optional<Resource>;
 class Finder {
  public:
   Finder(const curator::StudyCalls& studies, const central::Datasets& datasets,
-         const central::Jobs& jobs, const models::Models& models,
-         const models::Endpoints& endpoints)
+         const central::Jobs& jobs, const central::Evaluations& evaluations,
+         const models::Models& models, const models::Endpoints& endpoints)
       : studies_(studies),
         datasets_(datasets),
         jobs_(jobs),
+        evaluations_(evaluations),
         models_(models),
         endpoints_(endpoints) {}
 
@@ -28,7 +29,8 @@ class Finder {
     if (kind == kStudies) return Owned(kind, id, studies_.OwnerOf(id));
     if (kind == kDatasets) return Owned(kind, id, datasets_.OwnerOf(id));
     if (kind == kEndpoints) return Owned(kind, id, endpoints_.OwnerOf(id));
-    if (kind == kJobs) return FindJob(id);
+    if (kind == kJobs) return MadeOf(kind, id, jobs_.DatasetOf(id));
+    if (kind == kEvaluations) return MadeOf(kind, id, evaluations_.DatasetOf(id));
     if (kind == kModels) return FindModel(id);
     return std::nullopt;
   }
@@ -48,10 +50,10 @@ class Finder {
     return made;
   }
 
-  Found FindJob(std::string_view id) const {
-    const std::optional<std::string> dataset = jobs_.DatasetOf(id);
+  Found MadeOf(std::string_view kind, std::string_view id,
+               const std::optional<std::string>& dataset) const {
     if (!dataset.has_value()) return std::nullopt;
-    return MadeFrom(kJobs, id, (*this)(kDatasets, *dataset));
+    return MadeFrom(kind, id, (*this)(kDatasets, *dataset));
   }
 
   Found FindModel(std::string_view id) const {
@@ -67,6 +69,7 @@ class Finder {
   const curator::StudyCalls& studies_;
   const central::Datasets& datasets_;
   const central::Jobs& jobs_;
+  const central::Evaluations& evaluations_;
   const models::Models& models_;
   const models::Endpoints& endpoints_;
 };
@@ -75,9 +78,10 @@ class Finder {
 
 ResourceFinder MakeResourceFinder(const curator::StudyCalls& studies,
                                   const central::Datasets& datasets, const central::Jobs& jobs,
+                                  const central::Evaluations& evaluations,
                                   const models::Models& models,
                                   const models::Endpoints& endpoints) {
-  return Finder(studies, datasets, jobs, models, endpoints);
+  return Finder(studies, datasets, jobs, evaluations, models, endpoints);
 }
 
 }  // namespace coppice::service

@@ -23,6 +23,7 @@
 #include "coppice/v1/training.pb.h"
 #include "server/curator/studies/study_calls.h"
 #include "server/datasets/datasets.h"
+#include "server/datasets/evaluations.h"
 #include "server/datasets/jobs.h"
 #include "server/serving/access/quota.h"
 #include "server/serving/calls/handler_registry.h"
@@ -39,6 +40,7 @@ namespace coppice::service {
 // dataset's owner and is visible with it; likewise a model with the study or job it was made from.
 ResourceFinder MakeResourceFinder(const curator::StudyCalls& studies,
                                   const central::Datasets& datasets, const central::Jobs& jobs,
+                                  const central::Evaluations& evaluations,
                                   const models::Models& models, const models::Endpoints& endpoints);
 
 // StudyService over Studies. Callers without submission tokens get a limited number of tickets per
@@ -174,10 +176,15 @@ class ModelHandlers {
 // Threads    safe to share. The constructor's arguments must outlive it.
 class DatasetHandlers {
  public:
-  // `jobs` tells who submitted the jobs in the ledger.
+  // `jobs` and `evaluations` tell who submitted what is in the ledger.
   DatasetHandlers(central::Datasets& datasets, const central::Jobs& jobs,
-                  const ResourceGuard& guard, owners::QuotaFinder quotas = owners::NoQuota)
-      : datasets_(datasets), jobs_(jobs), guard_(guard), quotas_(std::move(quotas)) {}
+                  const central::Evaluations& evaluations, const ResourceGuard& guard,
+                  owners::QuotaFinder quotas = owners::NoQuota)
+      : datasets_(datasets),
+        jobs_(jobs),
+        evaluations_(evaluations),
+        guard_(guard),
+        quotas_(std::move(quotas)) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -202,20 +209,21 @@ class DatasetHandlers {
  private:
   central::Datasets& datasets_;
   const central::Jobs& jobs_;
+  const central::Evaluations& evaluations_;
   const ResourceGuard& guard_;
   const owners::QuotaFinder quotas_;
 };
 
-// TrainingService over Jobs. Training has its own threads. Only its dataset's owner may use a
-// job.
+// TrainingService over Jobs and Evaluations. Training has its own threads. Only its dataset's owner
+// may use a job or an evaluation.
 //
-// Errors     Those of Jobs, and InvalidArgument that names the field.
-// Threads    safe to share. `datasets` and `jobs` must outlive it.
+// Errors     Those of Jobs and Evaluations, and InvalidArgument that names the field.
+// Threads    safe to share. `datasets`, `jobs` and `evaluations` must outlive it.
 class TrainingHandlers {
  public:
   TrainingHandlers(const central::Datasets& datasets, central::Jobs& jobs,
-                   owners::QuotaFinder quotas = owners::NoQuota)
-      : datasets_(datasets), jobs_(jobs), quotas_(std::move(quotas)) {}
+                   central::Evaluations& evaluations, owners::QuotaFinder quotas = owners::NoQuota)
+      : datasets_(datasets), jobs_(jobs), evaluations_(evaluations), quotas_(std::move(quotas)) {}
 
   void Register(HandlerRegistry& registry);
 
@@ -236,10 +244,17 @@ class TrainingHandlers {
                   v1::ListJobsResponse* response) const;
   Status CancelJob(const Caller& caller, const v1::CancelJobRequest& request,
                    v1::CancelJobResponse* response);
+  Status PreviewEvaluation(const Caller& caller, const v1::PreviewEvaluationRequest& request,
+                           v1::PreviewEvaluationResponse* response) const;
+  Status EvaluateModel(const Caller& caller, const v1::EvaluateModelRequest& request,
+                       v1::EvaluateModelResponse* response);
+  Status GetEvaluation(const Caller& caller, const v1::GetEvaluationRequest& request,
+                       v1::GetEvaluationResponse* response) const;
 
  private:
   const central::Datasets& datasets_;
   central::Jobs& jobs_;
+  central::Evaluations& evaluations_;
   const owners::QuotaFinder quotas_;
 };
 

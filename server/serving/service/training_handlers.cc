@@ -125,6 +125,9 @@ void TrainingHandlers::Register(HandlerRegistry& registry) {
   registry.Add(*this, &TrainingHandlers::GetJob);
   registry.Add(*this, &TrainingHandlers::ListJobs);
   registry.Add(*this, &TrainingHandlers::CancelJob);
+  registry.Add(*this, &TrainingHandlers::PreviewEvaluation);
+  registry.Add(*this, &TrainingHandlers::EvaluateModel);
+  registry.Add(*this, &TrainingHandlers::GetEvaluation);
 }
 
 Status TrainingHandlers::ListAlgorithms(const Caller& /*caller*/,
@@ -206,6 +209,45 @@ Status TrainingHandlers::CancelJob(const Caller& /*caller*/, const v1::CancelJob
   COPPICE_ASSIGN_OR_RETURN(const central::JobInfo info, jobs_.Cancel(id));
   if (had_ended) NoteUnchanged();
   *response->mutable_job() = DescribeJob(info, datasets_);
+  return OkStatus();
+}
+
+Status TrainingHandlers::PreviewEvaluation(const Caller& /*caller*/,
+                                           const v1::PreviewEvaluationRequest& request,
+                                           v1::PreviewEvaluationResponse* response) const {
+  COPPICE_ASSIGN_OR_RETURN(const central::EvaluationSpec spec, ParseEvaluationSpec(request.spec()));
+  COPPICE_ASSIGN_OR_RETURN(const central::EvaluationPreview preview,
+                           evaluations_.Preview(spec, request.rows()));
+  *response = ToProto(preview);
+  if (!datasets_.CountsRho(spec.dataset)) response->mutable_cost()->clear_rho_pico();
+  return OkStatus();
+}
+
+Status TrainingHandlers::EvaluateModel(const Caller& caller,
+                                       const v1::EvaluateModelRequest& request,
+                                       v1::EvaluateModelResponse* response) {
+  COPPICE_ASSIGN_OR_RETURN(central::EvaluationSpec spec, ParseEvaluationSpec(request.spec()));
+  const central::EvaluationRequest parsed{.request_id = request.request_id(),
+                                          .spec = std::move(spec),
+                                          .submitter = caller.name,
+                                          .may_draw = MayDraw(caller, {kEvaluations})};
+  const bool was_made = evaluations_.WasMade(parsed);
+  COPPICE_ASSIGN_OR_RETURN(*response->mutable_evaluation(), evaluations_.Evaluate(parsed));
+  if (was_made) NoteUnchanged();
+  if (!datasets_.CountsRho(parsed.spec.dataset)) {
+    response->mutable_evaluation()->mutable_cost()->clear_rho_pico();
+  }
+  return OkStatus();
+}
+
+Status TrainingHandlers::GetEvaluation(const Caller& /*caller*/,
+                                       const v1::GetEvaluationRequest& request,
+                                       v1::GetEvaluationResponse* response) const {
+  COPPICE_ASSIGN_OR_RETURN(const std::string id, ParseName(kEvaluations, request.name()));
+  COPPICE_ASSIGN_OR_RETURN(*response->mutable_evaluation(), evaluations_.Get(id));
+  if (!datasets_.CountsRho(evaluations_.DatasetOf(id).value_or(""))) {
+    response->mutable_evaluation()->mutable_cost()->clear_rho_pico();
+  }
   return OkStatus();
 }
 

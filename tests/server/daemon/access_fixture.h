@@ -53,6 +53,7 @@ class TlsServerTest : public ::testing::Test {
     datasets_ = *central::Datasets::Open(store_, *ledger_, clock);
     jobs_ = *central::Jobs::Open(store_, *ledger_, *datasets_, models_, {&trainer_}, clock,
                                  QuickOptions());
+    evaluations_ = *central::Evaluations::Open(store_, *ledger_, *datasets_, models_, clock);
     certificates_ = std::make_unique<Certificates>(
         TlsFiles{.certificate = certificate_.certificate_pem,
                  .key = certificate_.key_pem,
@@ -78,6 +79,7 @@ class TlsServerTest : public ::testing::Test {
             .endpoints = *endpoints_,
             .datasets = *datasets_,
             .jobs = *jobs_,
+            .evaluations = *evaluations_,
             .store = store_,
             .audit = audit_.get()};
   }
@@ -154,6 +156,7 @@ class TlsServerTest : public ::testing::Test {
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<central::Datasets> datasets_;
   std::unique_ptr<central::Jobs> jobs_;
+  std::unique_ptr<central::Evaluations> evaluations_;
   std::unique_ptr<Certificates> certificates_;
   std::unique_ptr<daemon::DaemonServer> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -82,6 +82,7 @@ class StatusReportTest : public ::testing::Test {
                              .endpoints = *endpoints_,
                              .datasets = *central_.datasets,
                              .jobs = *central_.jobs,
+                             .evaluations = *central_.evaluations,
                              .store = store_});
     context_.emplace(DaemonContext{location_, store_, *curator_, nullptr});
   }
@@ -158,6 +159,7 @@ TEST_F(StatusReportTest, ALedgerOnHoldIsNamedAndNothingOfItsRowsIsTold) {
                            .endpoints = *endpoints_,
                            .datasets = *central_.datasets,
                            .jobs = *central_.jobs,
+                           .evaluations = *central_.evaluations,
                            .store = store_});
   DaemonContext context{location_, store_, *curator_, nullptr};
   StatusReport held(context, nullptr, std::nullopt);

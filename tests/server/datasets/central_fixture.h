@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/datasets/datasets.h"
+#include "server/datasets/evaluations.h"
 #include "server/datasets/jobs.h"
 #include "server/datasets/ledger/ledger.h"
 #include "server/datasets/row_block.h"
@@ -82,6 +83,7 @@ struct Central {
   Central(Central&&) = default;
   // A part is replaced before the parts that it uses.
   Central& operator=(Central&& other) noexcept {
+    evaluations = std::move(other.evaluations);
     jobs = std::move(other.jobs);
     datasets = std::move(other.datasets);
     ledger = std::move(other.ledger);
@@ -93,6 +95,7 @@ struct Central {
   std::unique_ptr<ledger::Ledger> ledger;
   std::unique_ptr<central::Datasets> datasets;
   std::unique_ptr<central::Jobs> jobs;
+  std::unique_ptr<central::Evaluations> evaluations;
 };
 
 inline central::JobOptions QuickOptions(size_t threads = 1) {
@@ -113,6 +116,9 @@ inline StatusOr<Central> OpenCentral(storage::Store& store,
   COPPICE_ASSIGN_OR_RETURN(
       central.jobs, central::Jobs::Open(store, *central.ledger, *central.datasets, *central.models,
                                         trainers, clock, options));
+  COPPICE_ASSIGN_OR_RETURN(central.evaluations,
+                           central::Evaluations::Open(store, *central.ledger, *central.datasets,
+                                                      *central.models, clock));
   return central;
 }
 

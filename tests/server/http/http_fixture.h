@@ -33,7 +33,7 @@ class HttpHandlersTest : public ::testing::Test {
 
   http::ServedCalls Served() {
     return {.methods = registry_.methods(),
-            .lanes = service::Lanes{pool_, pool_, pool_, pool_, pool_, intake_},
+            .lanes = service::Lanes{pool_, pool_, pool_, pool_, pool_, pool_, intake_},
             .gate = gate_,
             .observers = {},
             .answers = answers_};

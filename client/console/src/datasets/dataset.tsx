@@ -6,7 +6,7 @@ import {datasets} from '../api/clients';
 import {isNotFound} from '../api/errors';
 import {useLoad} from '../api/load';
 import {meaningOf, wordOf} from '../parts/enums';
-import {count, countOf, delta, epsilon} from '../parts/format';
+import {count, countOf, decimal, delta, epsilon} from '../parts/format';
 import {Facts, Figures, Page, Remark, Section, Sentences, State, When, type Figure} from '../parts/layout';
 import {Failure, Loading, Notice} from '../parts/notice';
 import {Name} from '../parts/text';
@@ -20,7 +20,7 @@ import {Ledger} from './ledger';
 import {ledgerLength} from './ledger_pages';
 import {SchemaTable} from './schema_table';
 import {datasetHref} from './where';
-import {isConcentrated, isHeld, knowsRho, neighboursOf, protectedBy, toneOf} from './words';
+import {hasReserve, isConcentrated, isHeld, knowsRho, neighboursOf, protectedBy, toneOf} from './words';
 
 const REFRESH_MS = 5000;
 
@@ -40,6 +40,10 @@ function figuresOf(dataset: Dataset): Figure[] {
     figures.push({name: 'ε spent', value: long(epsilon(spentNanos)), note: `${percentSpent(spentNanos, total)} of ${epsilon(total)}`});
     if ((cap?.deltaAtto ?? 0n) > 0n) figures.push({name: 'δ in all', value: delta(cap!.deltaAtto), note: `${delta(spent?.deltaAtto ?? 0n)} spent`});
   }
+  if (hasReserve(dataset)) {
+    const reserve = dataset.reserveSpent?.epsilonNanos ?? 0n;
+    figures.push({name: 'ε left for the reserve', value: long(epsilon(dataset.reserveEpsilonLeftNanos)), note: `ε ${epsilon(reserve)} spent on evaluations`});
+  }
   figures.push({name: 'Rows', value: dataset.rowsHidden ? 'hidden' : count(dataset.rows), note: dataset.rowsHidden ? 'they are the owner\'s to see' : 'not to be published'});
   return figures;
 }
@@ -49,13 +53,14 @@ function guaranteeOf(dataset: Dataset): string[] {
   return [
     `All that is ever released of it satisfies differential privacy with ε ${total}${atDelta} in all. Neighbouring tables differ in: ${neighboursOf(dataset)}.`,
     `${meaningOf(CompositionSchema, cap?.composition ?? 0)} The cap, the relation and the composition never change.`,
+    ...(hasReserve(dataset) ? [`A coin put about ${decimal((cap?.reserveMillionths ?? 0) / 1e4, 1)} % of the rows into a reserve, which evaluations alone read. Its account and that of training are each at most the cap, and no row pays both.`] : []),
   ];
 }
 
 function Actions({dataset, id}: {dataset: Dataset; id: string}) {
   if (dataset.state === DatasetState.UPLOADING) return <a class="button primary" href={datasetHref(id, 'upload')}>Upload rows</a>;
   if (dataset.state !== DatasetState.READY || isHeld(dataset)) return null;
-  return <a class="button primary" href={datasetHref(id, 'train')}>Train a model</a>;
+  return <><a class="button primary" href={datasetHref(id, 'train')}>Train a model</a> <a class="button" href={datasetHref(id, 'evaluate')}>Evaluate a model</a></>;
 }
 
 function Shown({dataset, id, reload, replace}: {dataset: Dataset; id: string; reload: () => void; replace: (dataset: Dataset) => void}) {

@@ -42,7 +42,7 @@ function columnsOf(dataset: Dataset, isPaper: boolean): Column<Numbered>[] {
     {head: 'entry', number: true, cell: ({number}) => count(number)},
     {head: 'time', cell: ({entry}) => <When at={entry.unixSeconds} exact/>},
     {head: 'what', cell: ({entry}) => <span title={meaningOf(LedgerEntryKindSchema, entry.kind)}>{wordOf(LedgerEntryKindSchema, entry.kind)}</span>},
-    {head: 'job', cell: ({entry}) => entry.job === '' ? '–' : <a href={jobHref(idOf(entry.job))}><Name text={idOf(entry.job)} most={28}/></a>},
+    {head: 'job', cell: ({entry}) => entry.job === '' ? '–' : entry.job.startsWith('evaluations/') ? <>evaluation <Name text={idOf(entry.job)} most={28}/></> : <a href={jobHref(idOf(entry.job))}><Name text={idOf(entry.job)} most={28}/></a>},
     {head: 'by', cell: ({entry}) => entry.submitter === '' ? '–' : <Name text={entry.submitter} most={24}/>},
     {head: 'ε', number: true, cell: ({entry}) => isOpening(entry) ? <>{epsilon(cap?.epsilonNanos ?? 0n)}<small>the cap</small></> : signed(entry, epsilon(entry.cost?.epsilonNanos ?? 0n))},
   ];

@@ -25,6 +25,7 @@ interface Terms {
   composition: 'basic' | 'zcdp';
   neighbours: 'row' | 'label';
   acceptLeak: boolean;
+  reserveText: string;
 }
 
 interface Cap {
@@ -32,17 +33,20 @@ interface Cap {
   deltaAtto: bigint;
   composition: Composition;
   neighbours: Neighbours;
+  reserveMillionths: number;
 }
 
-const FIRST_TERMS: Terms = {id: '', epsilonText: '', deltaText: '', composition: 'basic', neighbours: 'row', acceptLeak: false};
+const FIRST_TERMS: Terms = {id: '', epsilonText: '', deltaText: '', composition: 'basic', neighbours: 'row', acceptLeak: false, reserveText: ''};
 const ID = /^[a-z0-9_-]{1,63}$/;
 
-function capOf({epsilonText, deltaText, composition, neighbours}: Terms): Cap | string {
+function capOf({epsilonText, deltaText, composition, neighbours, reserveText}: Terms): Cap | string {
   const epsilonNanos = parseEpsilon(epsilonText), deltaAtto = parseDelta(deltaText === '' ? '0' : deltaText);
   if (epsilonNanos === null) return 'Say what ε all jobs may cost together.';
   if (deltaAtto === null) return 'Mend the δ.';
   if (composition === 'zcdp' && deltaAtto === 0n) return 'Zero-concentrated composition needs a δ above 0, such as 1e-6.';
-  return {epsilonNanos, deltaAtto, composition: composition === 'zcdp' ? Composition.ZERO_CONCENTRATED : Composition.BASIC,
+  const reserveMillionths = Math.round(Number(reserveText) * 1e4);
+  if (!(reserveMillionths >= 0 && reserveMillionths < 1e6)) return 'The reserve is a share of the rows, from 0 to below 100 %.';
+  return {epsilonNanos, deltaAtto, reserveMillionths, composition: composition === 'zcdp' ? Composition.ZERO_CONCENTRATED : Composition.BASIC,
     neighbours: neighbours === 'label' ? Neighbours.CHANGE_LABEL : Neighbours.ADD_OR_REMOVE_ROW};
 }
 
@@ -50,6 +54,7 @@ function CapWords({cap}: {cap: Cap}) {
   return <Sentences texts={[
     `All jobs together may cost ε ${epsilon(cap.epsilonNanos)}${cap.deltaAtto > 0n ? ` and δ ${delta(cap.deltaAtto)}` : ''}. Neighbouring tables differ in: ${wordOf(NeighboursSchema, cap.neighbours)}.`,
     meaningOf(NeighboursSchema, cap.neighbours), meaningOf(CompositionSchema, cap.composition),
+    ...(cap.reserveMillionths > 0 ? ['Evaluations of models read the reserve alone and have an account of their own, up to the same ε. Training never reads it.'] : []),
     'The schema, the budget and the relation can never be changed. Creating a dataset spends nothing.',
   ]}/>;
 }
@@ -59,6 +64,8 @@ function TermFields({terms, onTerms}: {terms: Terms; onTerms: (terms: Terms) => 
   return <>
     <TextField label="Name" value={terms.id} onValue={id => set({id})} placeholder="the curator's choice"
       error={terms.id !== '' && !ID.test(terms.id) ? 'A name has 1 to 63 small letters, digits, - and _.' : null}/>
+    <TextField label="Reserve, in % of the rows" value={terms.reserveText} onValue={reserveText => set({reserveText})} inputMode="decimal" placeholder="0, or such as 10"
+      hint="Rows that a coin puts aside for evaluations: training never reads them, and what evaluations cost takes nothing from training."/>
     <div class="fields">
       <TextField label="ε in all" value={terms.epsilonText} onValue={epsilonText => set({epsilonText})} inputMode="decimal" placeholder="such as 4"
         hint="What all jobs together may cost, for good. Smaller protects more."

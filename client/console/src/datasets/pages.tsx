@@ -3,6 +3,7 @@
 import type {FamilyProps} from '../app';
 import {CurvePage} from './curve';
 import {DatasetPage} from './dataset';
+import {EvaluatePage} from './evaluate';
 import {JobPage} from './job';
 import {JobsPage} from './jobs';
 import {DatasetList} from './list';
@@ -12,6 +13,7 @@ import {UploadPage} from './upload_page';
 
 function OneDataset({path: [id = '', page]}: FamilyProps) {
   if (page === 'train') return <NewJob key={id} id={id}/>;
+  if (page === 'evaluate') return <EvaluatePage key={id} id={id}/>;
   if (page === 'upload') return <UploadPage key={id} id={id}/>;
   return <DatasetPage key={id} id={id}/>;
 }

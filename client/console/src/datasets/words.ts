@@ -31,6 +31,11 @@ export function isHeld(dataset: Dataset): boolean {
   return dataset.hold !== LedgerHold.UNSPECIFIED;
 }
 
+/** Whether a part of the rows is kept for evaluations, with an account of its own. */
+export function hasReserve(dataset: Dataset): boolean {
+  return (dataset.cap?.reserveMillionths ?? 0) > 0;
+}
+
 /** "change label". */
 export function neighboursOf(dataset: Dataset): string {
   return wordOf(NeighboursSchema, dataset.cap?.neighbours ?? 0);

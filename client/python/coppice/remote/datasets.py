@@ -88,6 +88,7 @@ class Datasets:
         request_id: Optional[str] = None,
         accept_leak: bool = False,
         public: Any = None,
+        reserve: float = 0.0,
     ) -> Dataset:
         """Upload a table under a privacy budget, which cannot be changed.
 
@@ -121,11 +122,18 @@ class Datasets:
         public : DataFrame or Arrow table, optional
             Rows that everybody may see, with the label, for jobs to start from; at most 20,000. Nothing
             protects them: a model may contain them. Choose them without looking at `rows`.
+        reserve : float
+            The share of rows that is kept for evaluations, such as 0.1: a coin decides for each row.
+            Training never reads them, and evaluations are charged to an account of their own, also of
+            `epsilon_total`. 0: none.
         """
+        if not 0 <= reserve < 1:
+            raise ValueError(f"reserve={reserve!r}: must be at least 0 and below 1")
         checked = as_schema(schema)
         cap = dataset_pb2.BudgetCap(
             epsilon_nanos=epsilon_nanos(epsilon_total, "epsilon_total"),
             delta_atto=delta_atto(delta_total, "delta_total"),
+            reserve_millionths=round(reserve * 1_000_000),
         )
         if composition is not None:
             cap.composition = _choice("composition", composition, _COMPOSITIONS)
@@ -194,6 +202,21 @@ class Dataset:
         return float(self._brief["epsilon_left"])
 
     @property
+    def reserve(self) -> float:
+        """The share of rows that evaluations read and training does not; 0: none."""
+        return float(self.to_dict().get("reserve", 0.0))
+
+    @property
+    def reserve_epsilon_spent(self) -> float:
+        """What was charged to the account of the reserve."""
+        return float(self.to_dict().get("reserve_epsilon_spent", 0.0))
+
+    @property
+    def reserve_epsilon_left(self) -> float:
+        """The largest epsilon that one more release from the reserve may cost."""
+        return float(self.to_dict().get("reserve_epsilon_left", 0.0))
+
+    @property
     def delta_total(self) -> float:
         """The delta that all jobs together may cost."""
         return float(self._brief["delta_total"])
@@ -236,13 +259,14 @@ class Dataset:
         return pd.DataFrame(self.to_dict()["ledger"]).drop(columns="releases", errors="ignore")
 
     def releases(self) -> pd.DataFrame:
-        """Return everything that was released from the rows, job by job."""
+        """Return everything that was released from the rows, job by job, evaluations included."""
         import pandas as pd
 
         made = []
         for entry in self.to_dict()["ledger"]:
             if entry["entry"] == "settled":
-                made += [{"job": entry["job"], **release} for release in entry["releases"]]
+                job = entry["job"] if "job" in entry else entry["evaluation"]
+                made += [{"job": job, **release} for release in entry["releases"]]
         columns = ["job", "what", "mechanism", "epsilon", "times", "part"]
         return pd.DataFrame(made, columns=None if made else columns)
 

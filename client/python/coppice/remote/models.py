@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
 
+from coppice.remote import evaluations
 from coppice.remote._calls import Caller
 from coppice.remote._describe import describe, describe_version, frame_of
 from coppice.remote._predictions import Predictor, explanations_frame, predictions_frame
 from coppice.remote._tables import Table, from_message
-from coppice.remote._units import delta_number, epsilon_number, id_of, make_name
+from coppice.remote._units import Number, delta_number, epsilon_number, id_of, make_name
+from coppice.remote.evaluations import PrivateEvaluation
 from coppice.v1 import model_pb2
 
 if TYPE_CHECKING:
@@ -238,6 +240,68 @@ class RemoteModel(_Predicting):
         if self.schema.target is None:
             return coppice.PrivateTreeClassifier.from_model(self.download())
         return coppice.PrivateTreeRegressor.from_model(self.download())
+
+    def evaluate_privately(
+        self,
+        dataset_id: str,
+        epsilon: Number,
+        *,
+        by: Optional[str] = None,
+        reach: Optional[float] = None,
+        request_id: Optional[str] = None,
+    ) -> PrivateEvaluation:
+        """Measure, with noise, how good the model is on a dataset's private rows.
+
+        With a reserve its rows alone are read, and its account pays; else the dataset's one account.
+
+        Parameters
+        ----------
+        dataset_id : str
+            The id of the dataset.
+        epsilon : number
+            What the evaluation costs in total.
+        by : str, optional
+            A categorical feature: each of its values is measured too, at no further cost.
+        reach : float, optional
+            Numbers: larger errors count as this. The smaller, the less noise; choose it without
+            looking at the rows. The span of the target if not given.
+        request_id : str, optional
+            Repeating it returns the evaluation that it made, charged once; a new one otherwise.
+
+        Raises
+        ------
+        BudgetExhaustedError
+            If the account has too little left; nothing was charged.
+        """
+        return evaluations.evaluate(
+            self._caller, self.id, dataset_id, epsilon, by, reach, request_id
+        )
+
+    def preview_evaluation(
+        self,
+        dataset_id: str,
+        epsilon: Number,
+        rows: int,
+        *,
+        by: Optional[str] = None,
+        reach: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Return what `evaluate_privately` would cost, and about how wide its interval would be.
+
+        Parameters
+        ----------
+        dataset_id : str
+            The id of the dataset.
+        epsilon : number
+            What the evaluation would cost in total.
+        rows : int
+            About how many rows are evaluated on: a guess, since the number is private.
+        by : str, optional
+            As for `evaluate_privately`.
+        reach : float, optional
+            As for `evaluate_privately`.
+        """
+        return evaluations.preview(self._caller, self.id, dataset_id, epsilon, rows, by, reach)
 
     def delete(self) -> None:
         """Delete the model, unless an endpoint serves it; what it cost stays spent."""

@@ -32,10 +32,10 @@ class CentralServiceTest : public ::testing::Test {
       const std::lock_guard lock(caller_mutex_);
       return caller_;
     };
-    dataset_handlers_ =
-        std::make_unique<service::DatasetHandlers>(*central_.datasets, *central_.jobs, guard_);
-    training_handlers_ =
-        std::make_unique<service::TrainingHandlers>(*central_.datasets, *central_.jobs);
+    dataset_handlers_ = std::make_unique<service::DatasetHandlers>(
+        *central_.datasets, *central_.jobs, *central_.evaluations, guard_);
+    training_handlers_ = std::make_unique<service::TrainingHandlers>(
+        *central_.datasets, *central_.jobs, *central_.evaluations);
     dataset_handlers_->Register(registry_);
     training_handlers_->Register(registry_);
     services_ = std::make_unique<rpc::Services>(registry_,
@@ -44,6 +44,7 @@ class CentralServiceTest : public ::testing::Test {
                                                                .previews = previews_,
                                                                .plans = pool_,
                                                                .openings = pool_,
+                                                               .evaluations = pool_,
                                                                .intake = intake_},
                                                 find_caller);
     grpc::ServerBuilder builder;
@@ -125,7 +126,8 @@ class CentralServiceTest : public ::testing::Test {
   std::unique_ptr<models::Endpoints> endpoints_;
   const service::ResourceGuard guard_{[this](std::string_view kind, std::string_view id) {
     return service::MakeResourceFinder(studies_, *central_.datasets, *central_.jobs,
-                                       *central_.models, *endpoints_)(kind, id);
+                                       *central_.evaluations, *central_.models,
+                                       *endpoints_)(kind, id);
   }};
   service::WorkerPool pool_{2, 16};
   service::WorkerPool previews_{1, 16};

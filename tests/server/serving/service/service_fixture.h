@@ -89,6 +89,7 @@ class ServiceTest : public ::testing::Test {
                        .previews = previews_,
                        .plans = plans_,
                        .openings = openings_,
+                       .evaluations = openings_,
                        .intake = intake_},
         [](const grpc::CallbackServerContext&, std::string_view) {
           return owners::Caller::Operator();
