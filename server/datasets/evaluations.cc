@@ -67,19 +67,6 @@ v1::PrivateScores ToProto(const trainers::GroupScores& scores, bool classes) {
   return proto;
 }
 
-void AddScores(const trainers::EvaluationPlan& plan, const trainers::EvaluationSums& sums,
-               v1::Evaluation& evaluation) {
-  const trainers::PrivateScores scores = trainers::ScoresOf(plan, sums);
-  const bool classes = plan.classes > 0;
-  *evaluation.mutable_scores() = ToProto(scores.all, classes);
-  for (const trainers::GroupScores& group : scores.groups) {
-    *evaluation.add_groups() = ToProto(group, classes);
-  }
-  for (const std::vector<int64_t>& row : scores.confusion) {
-    evaluation.add_confusion()->mutable_predicted()->Assign(row.begin(), row.end());
-  }
-}
-
 Part PartOf(ledger::AccountKind account) {
   return account == ledger::AccountKind::kReserve ? Part::kReserve : Part::kTraining;
 }
@@ -94,6 +81,19 @@ constexpr std::string_view kStaysSpent = "; its cost stays spent";
 constexpr std::string_view kRefunded = "; nothing was drawn, and its cost is refunded";
 
 }  // namespace
+
+void AddScores(const trainers::EvaluationPlan& plan, const trainers::EvaluationSums& sums,
+               v1::Evaluation& evaluation) {
+  const trainers::PrivateScores scores = trainers::ScoresOf(plan, sums);
+  const bool classes = plan.classes > 0;
+  *evaluation.mutable_scores() = ToProto(scores.all, classes);
+  for (const trainers::GroupScores& group : scores.groups) {
+    *evaluation.add_groups() = ToProto(group, classes);
+  }
+  for (const std::vector<int64_t>& row : scores.confusion) {
+    evaluation.add_confusion()->mutable_predicted()->Assign(row.begin(), row.end());
+  }
+}
 
 StatusOr<std::unique_ptr<Evaluations>> Evaluations::Open(storage::Store& store,
                                                          ledger::Ledger& ledger, Datasets& datasets,

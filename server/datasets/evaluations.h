@@ -44,6 +44,10 @@ struct EvaluationRequest {
   models::DrawnIdCheck may_draw{};
 };
 
+// Adds the scores that follow from the sums. Post-processing.
+void AddScores(const trainers::EvaluationPlan& plan, const trainers::EvaluationSums& sums,
+               v1::Evaluation& evaluation);
+
 // What a stored evaluation has to do with the ledger.
 struct ChargedEvaluation {
   std::string id;

@@ -61,13 +61,13 @@ StatusOr<std::string> WithCoins(const TinyTable& table, const Budget& epsilon,
 }
 
 TEST(TwoAccountsTest, TheLargerAccountIsThePromise) {
-  ExpectAsPrivateAsClaimed({"two accounts", "2", kRow, 3, 1e-9, 0.3, WithCoins});
+  ExpectAsPrivateAsClaimed({"two accounts", "2", kRow, 3, 1e-6, 0.3, WithCoins});
   ExpectAsPrivateAsClaimed(
-      {"two accounts, labels", "2", Neighbours::kChangeLabel, 3, 1e-9, 0.3, WithCoins});
+      {"two accounts, labels", "2", Neighbours::kChangeLabel, 2, 1e-6, 0.3, WithCoins});
 }
 
 TEST(TwoAccountsTest, ReadingBothPartsForOneChargeIsFoundOut) {
-  ExpectFoundOut({"both parts, charged to one", "2", kRow, 3, 1e-9, 1,
+  ExpectFoundOut({"both parts, charged to one", "2", kRow, 2, 1e-6, 1,
                   [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
                     return TrainEvaluateTrain({table, table}, epsilon, random);
                   }});
@@ -76,7 +76,7 @@ TEST(TwoAccountsTest, ReadingBothPartsForOneChargeIsFoundOut) {
 // Every fourth row in the order of the table, as a reserve "of exactly a quarter" would be: another
 // row more moves those after it from part to part.
 TEST(TwoAccountsTest, PartsThatDependOnOtherRowsAreFoundOut) {
-  ExpectFoundOut({"a reserve of an exact share", "2", kRow, 3, 1e-9, 1,
+  ExpectFoundOut({"a reserve of an exact share", "2", kRow, 2, 1e-6, 1,
                   [](const TinyTable& table, const Budget& epsilon, PrivateRandom& random) {
                     Parts parts;
                     for (size_t i = 0; i < table.size(); ++i) parts[i % 2].push_back(table[i]);

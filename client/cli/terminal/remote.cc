@@ -57,6 +57,7 @@ absl::Duration UsualWait(std::string_view method) {
       {"/coppice.v1.StudyService/CreateStudy", absl::Hours(1)},
       {"/coppice.v1.StudyService/ForecastStudy", absl::Minutes(5)},
       {"/coppice.v1.StudyService/PreviewStudy", absl::Minutes(5)},
+      {"/coppice.v1.TrainingService/EvaluateModel", absl::Hours(1)},
       {"/coppice.v1.TrainingService/PreviewJob", absl::Minutes(5)}};
   for (const auto& [computing, wait] : kComputing) {
     if (method == computing) return wait;

@@ -70,11 +70,13 @@ _HOMES = {
     "PrivateTreeRegressor": "coppice.estimators",
     "RelayedDevice": "coppice._core",
     "RemoteError": "coppice.remote",
+    "PrivateEvaluation": "coppice.evaluation",
     "algorithms": "coppice.estimators",
     "Model": "coppice.model",
     "LeakWarning": "coppice.schema",
     "connect": "coppice.remote",
     "declare_schema": "coppice.schema",
+    "evaluate_privately": "coppice.evaluation",
     "read_postgres": "coppice.sources",
     "simulate": "coppice.local",
 }

@@ -234,6 +234,16 @@ def train(
     progress: Optional[Callable[[float], None]] = None,
     public_rows: Optional[Table] = None,
 ) -> tuple[Model, str]: ...
+def evaluate(
+    table: Table,
+    model: Model,
+    epsilon: float,
+    by: str,
+    reach: float,
+    neighbours: str,
+    accountant: Optional[Accountant],
+    evaluation: str,
+) -> tuple[bytes, str]: ...
 def simulate(
     public_rows: Table,
     private_rows: Table,

@@ -88,6 +88,7 @@ void BindDistinctBytes(pybind11::module_& module);
 void BindModel(pybind11::module_& module);
 void BindTraining(pybind11::module_& module);
 void BindAccountant(pybind11::module_& module);
+void BindEvaluation(pybind11::module_& module);
 void BindDevice(pybind11::module_& module);
 void BindRelayedDevice(pybind11::module_& module);
 void BindSimulation(pybind11::module_& module);

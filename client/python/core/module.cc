@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, module) {
   BindModel(module);
   BindAccountant(module);
   BindTraining(module);
+  BindEvaluation(module);
   BindSimulation(module);
   BindDevice(module);
   BindRelayedDevice(module);

@@ -124,7 +124,7 @@ constexpr Method kTable[] = {
     {"/coppice.v1.StudyService/RotateSealingKey",         kAdmins,    kPool,     kShort,   kBrief,    kChanges, kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.StudyService/SealStudy",                kAdmins,    kPool,     kMinute,  kBrief,    kChanges, kPublic,     kNamed, kSeenStudy},
     {"/coppice.v1.TrainingService/CancelJob",             kTrainers,  kPool,     kShort,   kBrief,    kChanges, kPrivate,    kNamed, kOwnJob},
-    {"/coppice.v1.TrainingService/EvaluateModel",         kTrainers,  kEvaluations, kBuild, kBrief,   kChanges, kPrivate,    kNamed, kEvaluated},
+    {"/coppice.v1.TrainingService/EvaluateModel",         kTrainers,  kEvaluations, kBuild, kBrief,   kChanges, kPrivateEnd, kNamed, kEvaluated},
     {"/coppice.v1.TrainingService/GetEvaluation",         kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kOwnEvaluation},
     {"/coppice.v1.TrainingService/GetJob",                kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNamed, kOwnJob},
     {"/coppice.v1.TrainingService/ListAlgorithms",        kTrainers,  kInline,   kShort,   kBrief,    kReads,   kPrivate,    kNothing},

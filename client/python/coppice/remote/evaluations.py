@@ -2,80 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional
 
-from coppice.remote._calls import Caller, new_request_id
+from coppice.evaluation import PrivateEvaluation
+from coppice.remote._calls import BUILD_TIMEOUT, Caller, new_request_id
 from coppice.remote._describe import describe
-from coppice.remote._units import Number, epsilon_nanos, id_of, make_name
+from coppice.remote._units import Number, epsilon_nanos, make_name
 from coppice.v1 import training_pb2
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-class PrivateEvaluation:
-    """A model's figures on private rows, with 95 % intervals.
-
-    The intervals hold what is measured for rows drawn like these: they allow for the noise and for
-    sampling. Where `caveat` says something, they claim nothing.
-    """
-
-    def __init__(self, message: training_pb2.Evaluation) -> None:
-        self._message = message
-
-    @property
-    def id(self) -> str:
-        """The id."""
-        return id_of(self._message.name)
-
-    @property
-    def accuracy(self) -> Optional[float]:
-        """Classes: the share of right answers; None for numbers."""
-        return self._figure("accuracy")
-
-    @property
-    def rmse(self) -> Optional[float]:
-        """Numbers: the root of the mean squared error; None for classes."""
-        return self._figure("rmse")
-
-    @property
-    def interval(self) -> Tuple[float, float]:
-        """The interval of `accuracy`, or of `rmse`."""
-        low, high = self.to_dict()["interval"]
-        return float(low), float(high)
-
-    @property
-    def account(self) -> str:
-        """What paid: ``reserve`` or ``training``."""
-        return str(self.to_dict()["account"])
-
-    @property
-    def caveat(self) -> Optional[str]:
-        """Why the intervals do not cover what the model is worth on other rows; None: they do."""
-        caveat: Optional[str] = self.to_dict().get("caveat")
-        return caveat
-
-    def groups(self) -> pd.DataFrame:
-        """Return the figures of each value of the feature that was asked for."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_dict().get("groups", []))
-
-    def to_dict(self) -> Dict[str, Any]:
-        """Return what ``coppice model evaluate --json`` prints."""
-        return describe("evaluation", self._message)
-
-    def _figure(self, name: str) -> Optional[float]:
-        figure: Optional[float] = self.to_dict().get(name)
-        return figure
-
-    def __repr__(self) -> str:
-        name = "rmse" if self.accuracy is None else "accuracy"
-        low, high = self.interval
-        return (
-            f"<PrivateEvaluation {self.id}: {name} {self._figure(name):.4g} "
-            f"({low:.4g} to {high:.4g}), {self.account} account>"
-        )
 
 
 def evaluate(
@@ -92,8 +25,8 @@ def evaluate(
         request_id=request_id or new_request_id(),
         spec=_spec(model_id, dataset_id, epsilon, by, reach),
     )
-    response = caller.call(request, training_pb2.EvaluateModelResponse)
-    return PrivateEvaluation(response.evaluation)
+    response = caller.call(request, training_pb2.EvaluateModelResponse, timeout=BUILD_TIMEOUT)
+    return PrivateEvaluation(describe("evaluation", response.evaluation))
 
 
 def preview(

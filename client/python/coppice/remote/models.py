@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
 
+from coppice.evaluation import PrivateEvaluation
 from coppice.remote import evaluations
 from coppice.remote._calls import Caller
 from coppice.remote._describe import describe, describe_version, frame_of
 from coppice.remote._predictions import Predictor, explanations_frame, predictions_frame
 from coppice.remote._tables import Table, from_message
 from coppice.remote._units import Number, delta_number, epsilon_number, id_of, make_name
-from coppice.remote.evaluations import PrivateEvaluation
 from coppice.v1 import model_pb2
 
 if TYPE_CHECKING:
