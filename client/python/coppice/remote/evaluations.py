@@ -8,6 +8,7 @@ from coppice.evaluation import PrivateEvaluation
 from coppice.remote._calls import BUILD_TIMEOUT, Caller, new_request_id
 from coppice.remote._describe import describe
 from coppice.remote._units import Number, epsilon_nanos, make_name
+from coppice.remote.errors import BudgetExhaustedError, ResourceExhaustedError
 from coppice.v1 import training_pb2
 
 
@@ -25,7 +26,15 @@ def evaluate(
         request_id=request_id or new_request_id(),
         spec=_spec(model_id, dataset_id, epsilon, by, reach),
     )
-    response = caller.call(request, training_pb2.EvaluateModelResponse, timeout=BUILD_TIMEOUT)
+    try:
+        response = caller.call(request, training_pb2.EvaluateModelResponse, timeout=BUILD_TIMEOUT)
+    except ResourceExhaustedError as error:
+        # The lane's room, which may be exhausted too, is no matter of budgets.
+        if _fits(caller, request.spec):
+            raise
+        exhausted = BudgetExhaustedError(str(error))
+        exhausted.request_id = error.request_id
+        raise exhausted from None
     return PrivateEvaluation(describe("evaluation", response.evaluation))
 
 
@@ -44,6 +53,11 @@ def preview(
     )
     response = caller.call(request, training_pb2.PreviewEvaluationResponse)
     return describe("evaluation_preview", response)
+
+
+def _fits(caller: Caller, spec: training_pb2.EvaluationSpec) -> bool:
+    request = training_pb2.PreviewEvaluationRequest(spec=spec)
+    return bool(caller.call(request, training_pb2.PreviewEvaluationResponse).fits)
 
 
 def _spec(
