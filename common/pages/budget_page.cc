@@ -71,11 +71,17 @@ std::string HoldRemark(const Json& dataset) {
       "lost.");
 }
 
+// The job or the evaluation that an entry is of.
+std::string SpenderOf(const Json& entry) {
+  const std::string job = TextOf(entry, "job");
+  return job.empty() ? TextOf(entry, "evaluation") : job;
+}
+
 // Jobs whose releases were made; these replace what the jobs had planned.
 std::set<std::string> SettledJobs(const Json& ledger) {
   std::set<std::string> settled;
   for (const Json& entry : ledger) {
-    if (TextOf(entry, "entry") == "settled") settled.insert(TextOf(entry, "job"));
+    if (TextOf(entry, "entry") == "settled") settled.insert(SpenderOf(entry));
   }
   return settled;
 }
@@ -93,7 +99,7 @@ std::string LedgerTable(const Json& ledger) {
   }
   for (const Json& entry : ledger) {
     std::vector<TableCell>& cells = table.rows.emplace_back();
-    cells = {Cell(TextOf(entry, "time")), Cell(TextOf(entry, "entry")), Cell(TextOf(entry, "job")),
+    cells = {Cell(TextOf(entry, "time")), Cell(TextOf(entry, "entry")), Cell(SpenderOf(entry)),
              NumberCell(UnlessZero(NumberOf(entry, "epsilon")))};
     for (const char* name : others) cells.push_back(NumberCell(UnlessZero(NumberOf(entry, name))));
   }
@@ -107,9 +113,9 @@ std::string ReleasesTable(const Json& ledger) {
   const std::set<std::string> settled = SettledJobs(ledger);
   for (const Json& entry : ledger) {
     const bool is_plan = TextOf(entry, "entry") == "reserved";
-    if (is_plan && settled.count(TextOf(entry, "job")) > 0) continue;
+    if (is_plan && settled.count(SpenderOf(entry)) > 0) continue;
     for (const Json& release : ArrayOf(entry, "releases")) {
-      table.rows.push_back({Cell(TextOf(entry, "job")), Cell(TextOf(release, "what")),
+      table.rows.push_back({Cell(SpenderOf(entry)), Cell(TextOf(release, "what")),
                             Cell(TextOf(release, "mechanism")),
                             NumberCell(PlainOf(release, "epsilon")),
                             NumberCell(PlainOf(release, "times")), Cell(TextOf(release, "part"))});
@@ -135,6 +141,13 @@ std::string Remarks(const Json& dataset) {
     html += Remark(
         "The costs of jobs add up as ρ of zero-concentrated differential privacy, so their "
         "epsilons do not.");
+  }
+  if (NumberOf(dataset, "reserve") > 0) {
+    html +=
+        Remark(StrCat("A reserve of the rows is read by evaluations alone, and has an account of "
+                      "its own under the same cap: ε ",
+                      PlainOf(dataset, "reserve_epsilon_spent"), " is spent of it, ",
+                      PlainOf(dataset, "reserve_epsilon_left"), " is left."));
   }
   const std::string head = TextOf(dataset, "ledger_head");
   if (!head.empty()) {

@@ -46,7 +46,7 @@ namespace coppice::trainers {
 // noise to it.
 inline constexpr size_t kScoreBins = 16;
 // Of all tables together, groups included: a noisy sum is kept and shown for each.
-inline constexpr size_t kMaxEvaluationCells = size_t{1} << 16;
+inline constexpr size_t kMaxEvaluationCells = size_t{1} << 14;
 
 struct EvaluationOptions {
   uint64_t epsilon_nanos = 0;
