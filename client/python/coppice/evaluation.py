@@ -20,6 +20,11 @@ class PrivateEvaluation:
 
     The intervals hold what is measured for rows drawn like these: they allow for the noise and for
     sampling. Where `caveat` says something, they claim nothing.
+
+    Parameters
+    ----------
+    described : dict
+        What ``coppice model evaluate --json`` prints.
     """
 
     def __init__(self, described: Dict[str, Any]) -> None:
