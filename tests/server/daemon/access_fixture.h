@@ -53,6 +53,7 @@ class TlsServerTest : public ::testing::Test {
     datasets_ = *central::Datasets::Open(store_, *ledger_, clock);
     jobs_ = *central::Jobs::Open(store_, *ledger_, *datasets_, models_, {&trainer_}, clock,
                                  QuickOptions());
+    StoreEvaluations();
     evaluations_ = *central::Evaluations::Open(store_, *ledger_, *datasets_, models_, clock);
     certificates_ = std::make_unique<Certificates>(
         TlsFiles{.certificate = certificate_.certificate_pem,
@@ -72,6 +73,8 @@ class TlsServerTest : public ::testing::Test {
     channel_ =
         grpc::CreateChannel(StrCat("127.0.0.1:", server_->port()), grpc::SslCredentials(options));
   }
+  // Stores evaluations that were made before the server starts.
+  virtual void StoreEvaluations() {}
   // The parts that the server serves; call it after Serve().
   daemon::Curator Curator() {
     return {.studies = *studies_,

@@ -11,6 +11,8 @@
 
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
+#include "coppice/v1/storage.pb.h"
+#include "server/datasets/central_keys.h"
 #include "server/serving/access/method_table.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/server/daemon/access_fixture.h"
@@ -50,6 +52,16 @@ class OwnersTest : public TlsServerTest {
   void SetUp() override {
     Serve(Policy());
     MakeResources();
+  }
+  // The curator alone names evaluations, so one of this name comes from an earlier life.
+  void StoreEvaluations() override {
+    v1::EvaluationRecord record;
+    record.mutable_evaluation()->set_name("evaluations/a-1");
+    record.mutable_evaluation()->mutable_spec()->set_dataset("datasets/a-1");
+    record.mutable_evaluation()->set_state(v1::EVALUATION_STATE_DONE);
+    storage::StoreBatch batch;
+    batch.Put(central::EvaluationKey("a-1"), record.SerializeAsString());
+    ASSERT_OK(store_.Apply(batch));
   }
   void MakeResources() {
     curator::StudySpec study = Spec("a-1");
