@@ -47,12 +47,22 @@ StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetShare& s
 StatusOr<size_t> PrivateReleaser::Select(absl::Span<const int64_t> scores, const BudgetShare& share,
                                          uint64_t range) {
   if (!share.is_private()) return FirstOfTheBest(scores);
-  if (share.is_concentrated()) {
-    return ExponentialMechanism(scores, share.rho().ForSelection(), range, random_);
-  }
-  return rule_ == SelectionRule::kPermuteAndFlip
-             ? PermuteAndFlip(scores, share.budget(), range, random_)
-             : ExponentialMechanism(scores, share.budget(), range, random_);
+  const bool exponential = share.is_concentrated() || rule_ == SelectionRule::kExponential;
+  const Request request{
+      .kind = exponential ? Request::Kind::kExponentialSelection : Request::Kind::kSelection,
+      .count = scores.size(),
+      .share = share,
+      .sensitivity = range};
+  COPPICE_ASSIGN_OR_RETURN(
+      const std::vector<int64_t> chosen, Release(request, [&]() -> Released {
+        const Budget epsilon =
+            share.is_concentrated() ? share.rho().ForSelection() : share.budget();
+        COPPICE_ASSIGN_OR_RETURN(const size_t place,
+                                 exponential ? ExponentialMechanism(scores, epsilon, range, random_)
+                                             : PermuteAndFlip(scores, epsilon, range, random_));
+        return std::vector<int64_t>{static_cast<int64_t>(place)};
+      }));
+  return static_cast<size_t>(chosen.front());
 }
 
 StatusOr<std::vector<int64_t>> PrivateReleaser::Sums(absl::Span<const int64_t> sums,
@@ -62,7 +72,8 @@ StatusOr<std::vector<int64_t>> PrivateReleaser::Sums(absl::Span<const int64_t> s
   if (share.is_concentrated()) {
     return InternalError("a share of rho needs a sensitivity in L2: Measure()");
   }
-  return ReleaseSums(sums, sensitivity, share.budget(), random_);
+  return Release({.count = sums.size(), .share = share, .sensitivity = sensitivity},
+                 [&] { return ReleaseSums(sums, sensitivity, share.budget(), random_); });
 }
 
 StatusOr<Measurement> PrivateReleaser::Measure(absl::Span<const int64_t> sums,
@@ -72,8 +83,10 @@ StatusOr<Measurement> PrivateReleaser::Measure(absl::Span<const int64_t> sums,
   COPPICE_ASSIGN_OR_RETURN(measured.scale, NoiseScale(sensitivity, share));
   measured.is_gaussian = share.is_concentrated();
   if (share.is_concentrated()) {
-    COPPICE_ASSIGN_OR_RETURN(measured.sums,
-                             ReleaseSums(sums, sensitivity.l2_squared, share.rho(), random_));
+    COPPICE_ASSIGN_OR_RETURN(
+        measured.sums,
+        Release({.count = sums.size(), .share = share, .sensitivity = sensitivity.l2_squared},
+                [&] { return ReleaseSums(sums, sensitivity.l2_squared, share.rho(), random_); }));
   } else {
     COPPICE_ASSIGN_OR_RETURN(measured.sums, Sums(sums, sensitivity.l1, share));
   }

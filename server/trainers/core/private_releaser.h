@@ -14,10 +14,12 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "common/base/status.h"
 #include "common/model/model.h"
 #include "common/privacy/budget.h"
+#include "common/privacy/coins.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/private_random.h"
 
@@ -77,12 +79,14 @@ StatusOr<double> NoiseScale(const Sensitivity& sensitivity, const BudgetShare& s
 enum class SelectionRule : uint8_t { kPermuteAndFlip, kExponential };
 
 // Guarantee  each call costs its share, if `range` or `sensitivity` are what common/privacy's
-//            selection.h and noisy_sums.h require. Without a share nothing is protected.
+//            selection.h and noisy_sums.h require. Without a share nothing is protected. A trainer
+//            has no other source of noise: what it releases went through Release(), in order.
 // Errors     as in these; Unavailable if the random source fails.
 // Threads    not safe to share.
 class PrivateReleaser {
  public:
-  PrivateReleaser(SelectionRule rule, PrivateRandom& random) : rule_(rule), random_(random) {}
+  PrivateReleaser(SelectionRule rule, PrivateRandom& random)
+      : rule_(rule), random_(random), fresh_coins_(random), coins_(&fresh_coins_) {}
   explicit PrivateReleaser(PrivateRandom& random)
       : PrivateReleaser(SelectionRule::kPermuteAndFlip, random) {}
   virtual ~PrivateReleaser() = default;
@@ -108,14 +112,44 @@ class PrivateReleaser {
       const Measurement& measured,
       const std::function<std::vector<double>(const Measurement&)>& scores,
       const std::function<std::vector<OutputNoise>()>& noise) const;
+  // Whether the next release is known already, from a run that was cut short. Then the numbers that
+  // it is asked with are not looked at, but for how many there are.
+  virtual bool KnowsNext() const { return false; }
   // Draws a coin that costs nothing, because it does not depend on rows.
-  StatusOr<uint64_t> Below(uint64_t bound) { return random_.UniformBelow(bound); }
+  StatusOr<uint64_t> Below(uint64_t bound) { return coins_->UniformBelow(bound); }
+  Coins& coins() { return *coins_; }
 
-  PrivateRandom& random() { return random_; }
+ protected:
+  // Takes coins from `coins`, which must outlive this.
+  PrivateReleaser(PrivateRandom& random, Coins& coins)
+      : rule_(SelectionRule::kPermuteAndFlip),
+        random_(random),
+        fresh_coins_(random),
+        coins_(&coins) {}
+
+  // What a trainer asks to be released, without the private numbers themselves.
+  struct Request {
+    enum class Kind : uint8_t { kSelection, kExponentialSelection, kSums };
+
+    Kind kind = Kind::kSums;
+    size_t count = 0;  // of candidates or sums
+    BudgetShare share = BudgetShare::WithoutPrivacy();
+    uint64_t sensitivity = 0;  // of sums, L1 or the square of L2; the range of scores
+  };
+  using Released = StatusOr<std::vector<int64_t>>;
+  // Returns the released sums, or the chosen place alone. Every release for a share passes here
+  // once, and `draw` draws it.
+  virtual Released Release(const Request& /*request*/, absl::FunctionRef<Released()> draw) {
+    return draw();
+  }
 
  private:
+  friend class Trainer;  // a trainer without a releaser is given `random_`
+
   SelectionRule rule_;
   PrivateRandom& random_;
+  FreshCoins fresh_coins_;
+  Coins* const coins_;
 };
 
 }  // namespace coppice::trainers

@@ -118,8 +118,13 @@ class Trainer {
   virtual StatusOr<Model> TrainWith(const RowBlocks& rows, const TrainOptions& options,
                                     PrivateReleaser& releaser,
                                     const TrainProgress& progress) const {
-    return Train(rows, options, releaser.random(), progress);
+    return Train(rows, options, releaser.random_, progress);
   }
+
+  // Whether TrainWith() draws all noise and every coin by the releaser, and so comes to the same
+  // releases in a second run that is given those of the first (resumable_releaser.h). A job of
+  // such an algorithm goes on after a crash.
+  virtual bool CanResume() const { return false; }
 
   // Trains on a table in memory.
   StatusOr<Model> Train(const Table& rows, const TrainOptions& options, PrivateRandom& random,

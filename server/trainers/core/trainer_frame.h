@@ -70,6 +70,9 @@ class TrainerFrame : public Trainer {
     return TrainAs(config, rows, options, releaser, progress);
   }
 
+  // TrainAs() has a releaser and no source of noise.
+  bool CanResume() const final { return true; }
+
  private:
   // The schema fits the algorithm's task, and the settings are those that it states.
   virtual StatusOr<Config> Configure(const Schema& schema, const CheckedSettings& settings,

@@ -14,12 +14,12 @@ constexpr int kOddsBits = 40;
 
 // Halves the parts until one is left, by coins with their odds. `up_to[p]` is the sum of the odds
 // of the parts before p.
-StatusOr<size_t> DrawPart(absl::Span<const uint64_t> up_to, PrivateRandom& random) {
+StatusOr<size_t> DrawPart(absl::Span<const uint64_t> up_to, Coins& coins) {
   size_t begin = 0, end = up_to.size() - 1;
   while (end - begin > 1) {
     const size_t middle = begin + (end - begin) / 2;
-    COPPICE_ASSIGN_OR_RETURN(const bool first, random.Bernoulli(up_to[middle] - up_to[begin],
-                                                                up_to[end] - up_to[begin]));
+    COPPICE_ASSIGN_OR_RETURN(
+        const bool first, coins.Bernoulli(up_to[middle] - up_to[begin], up_to[end] - up_to[begin]));
     (first ? end : begin) = middle;
   }
   return begin;
@@ -44,7 +44,7 @@ StatusOr<Assignment> AssignRows(size_t count, absl::Span<const uint64_t> odds,
   Assignment assignment{.rows = std::vector<uint32_t>(count),
                         .begin = std::vector<size_t>(odds.size() + 1)};
   for (uint32_t& part : part_of) {
-    COPPICE_ASSIGN_OR_RETURN(const size_t drawn, DrawPart(up_to, releaser.random()));
+    COPPICE_ASSIGN_OR_RETURN(const size_t drawn, DrawPart(up_to, releaser.coins()));
     part = static_cast<uint32_t>(drawn);
     ++assignment.begin[part + 1];
   }

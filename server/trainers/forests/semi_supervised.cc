@@ -18,7 +18,7 @@ StatusOr<Sides> DrawSides(const BinnedRows& rows, double share, PrivateReleaser&
   const auto millionths = static_cast<uint64_t>(std::lround(share * kMillion));
   Sides sides;
   for (uint32_t row = 0; row < rows.num_rows(); ++row) {
-    COPPICE_ASSIGN_OR_RETURN(const bool coin, releaser.random().Bernoulli(millionths, kMillion));
+    COPPICE_ASSIGN_OR_RETURN(const bool coin, releaser.coins().Bernoulli(millionths, kMillion));
     const bool labelled = rows.labels()[row] != kUnlabelled && coin;
     (labelled ? sides.labelled : sides.unlabelled).push_back(row);
   }
