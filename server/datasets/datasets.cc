@@ -240,13 +240,13 @@ StatusOr<DatasetUse> Datasets::Use(std::string_view id) const {
   return DatasetUse{.schema = dataset.entry.schema, .cap = cap, .pin = dataset.pin};
 }
 
-StatusOr<std::shared_ptr<const RowBlocks>> Datasets::ReadyRows(std::string_view id,
-                                                               Part part) const {
+StatusOr<std::shared_ptr<const RowBlocks>> Datasets::ReadyRows(std::string_view id, Part part,
+                                                               RowBlocks::Take take) const {
   COPPICE_ASSIGN_OR_RETURN(const DatasetEntry entry, EntryOf(id));
   if (entry.schema == nullptr)
     return FailedPreconditionError(StrCat("the dataset ", id, " was deleted"));
   auto rows = std::make_shared<const StoredRows>(store_, id, entry, part);
-  COPPICE_RETURN_IF_ERROR(rows->ForEach([](const Table&) { return OkStatus(); }));
+  COPPICE_RETURN_IF_ERROR(rows->ForEach(take));
   return rows;
 }
 

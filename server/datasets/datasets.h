@@ -115,9 +115,11 @@ class Datasets {
   // FailedPrecondition unless the dataset is ready.
   StatusOr<DatasetUse> Use(std::string_view id) const;
   // Returns the rows of a part of a dataset that the caller uses, to be read from the store while
-  // they are used. They have been read once: an error shows before anything is done with them.
-  StatusOr<std::shared_ptr<const RowBlocks>> ReadyRows(std::string_view id,
-                                                       Part part = Part::kTraining) const;
+  // they are used. They have been read once, by `take`: an error shows before anything is done with
+  // them.
+  StatusOr<std::shared_ptr<const RowBlocks>> ReadyRows(
+      std::string_view id, Part part = Part::kTraining,
+      RowBlocks::Take take = [](const Table&) { return OkStatus(); }) const;
   // Returns its public rows, read anew; null: it has none. DataLoss if they are not those that
   // came.
   StatusOr<PublicRowsTable> LoadPublicRows(std::string_view id) const;

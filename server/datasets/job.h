@@ -4,6 +4,7 @@
 #define COPPICE_SERVER_DATASETS_JOB_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,9 +72,19 @@ struct JobPreview {
   uint64_t model_bytes = 0;  // as in JobInfo
 };
 
+// Where a job that was cut short goes on, and how often it has run on from there without a clean
+// end, the run under way included. checkpoints.h has what it names.
+struct ResumePoint {
+  uint64_t checkpoints = 0;   // 0: only the job's start is there
+  std::string last_sha256{};  // of the last checkpoint or, before the first, of the start
+  uint32_t runs = 0;
+  bool cancel_asked = false;
+};
+
 // The stored record of a job.
 struct JobEntry {
   JobInfo info;
+  std::optional<ResumePoint> resume{};  // set while it runs, if it can go on after a crash
   std::vector<Release> planned{};
   std::string request_id{};
   std::string request_hash{};

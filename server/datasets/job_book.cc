@@ -72,6 +72,11 @@ void JobBook::Update(Job& job, JobInfo info) {
   NotifyWatchers(job);
 }
 
+void JobBook::SetResume(Job& job, ResumePoint resume) {
+  const MutexLock lock(mutex_);
+  job.entry.resume = std::move(resume);
+}
+
 void JobBook::UpdateProgress(Job& job, double done, double seconds_left, absl::Duration between) {
   const absl::Time now = absl::Now();
   const MutexLock lock(mutex_);

@@ -32,13 +32,15 @@ struct Job {
   const std::string owner;  // the dataset's
   std::atomic<bool> cancel_asked{false};
 
-  // Jobs and its parts use these four under their change mutex. A job releases the first three when
+  // Jobs and its parts use these five under their change mutex. A job releases the first three when
   // it ends.
   DatasetUse use;
   models::ModelClaim claim;  // of its model's id
   models::ModelClaim room;   // in the owner's quota of models
   // The refund failed and may have reached the disk: the job must not begin any more.
   bool returning = false;
+  // It was cut short, and no thread has gone on with it yet.
+  bool waits_to_resume = false;
 
   // The book guards the rest with its own mutex.
   JobEntry entry;
@@ -74,6 +76,8 @@ class JobBook {
 
   // Replaces what is known about the job, and tells its watchers.
   void Update(Job& job, JobInfo info);
+  // Notes where a running job goes on; watchers are not told.
+  void SetResume(Job& job, ResumePoint resume);
   // Tells watchers at most once per `between`.
   void UpdateProgress(Job& job, double done, double seconds_left, absl::Duration between);
 

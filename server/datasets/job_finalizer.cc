@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 #include "common/wire/proto/convert.h"
 #include "server/datasets/central_keys.h"
+#include "server/datasets/checkpoints.h"
 #include "server/datasets/job_record.h"
 
 namespace coppice::central {
@@ -23,6 +24,7 @@ Status JobFinalizer::CancelAndRefund(Job& job, std::string_view reason) {
   entry.info = EndedInfo(job, JobState::kCancelled, std::string(reason));
   storage::StoreBatch batch;
   batch.Put(JobKey(job.id), EncodeJob(entry));
+  DeleteCheckpoints(entry.info.spec.dataset, job.id, batch);  // of a begin that failed
   job.returning = true;
   COPPICE_RETURN_IF_ERROR(
       OkIfAlreadyWritten(job, JobState::kCancelled,
@@ -78,6 +80,7 @@ Status JobFinalizer::Settle(const Job& job, const JobInfo& ended, absl::Span<con
   JobEntry entry = book_.EntryOf(job);
   entry.info = ended;
   batch.Put(JobKey(job.id), EncodeJob(entry));
+  if (entry.resume) DeleteCheckpoints(ended.spec.dataset, job.id, batch);
   return OkIfAlreadyWritten(job, ended.state,
                             ledger_.Settle(ended.spec.dataset, job.id, made, std::move(batch)));
 }

@@ -119,13 +119,20 @@ std::string EncodeJob(const JobEntry& entry) {
   *record.mutable_job() = ToProto(entry.info);
   record.mutable_job()->clear_progress();
   record.mutable_job()->clear_seconds_left();
-  // A restart runs queued jobs, and no others.
+  // The public rows of a job that has begun are in its start (checkpoints.h).
   if (entry.info.state == JobState::kQueued && entry.info.spec.public_rows) {
     *record.mutable_job()->mutable_spec()->mutable_public_rows() = *entry.info.spec.public_rows;
   }
   for (const Release& release : entry.planned) *record.add_planned() = ToProto(release);
   record.set_request_id(entry.request_id);
   record.set_request_hash(entry.request_hash);
+  if (entry.resume && entry.info.state == JobState::kRunning) {
+    v1::ResumePoint& resume = *record.mutable_resume();
+    resume.set_checkpoints(entry.resume->checkpoints);
+    resume.set_last_sha256(entry.resume->last_sha256);
+    resume.set_runs(entry.resume->runs);
+    resume.set_cancel_asked(entry.resume->cancel_asked);
+  }
   return record.SerializeAsString();
 }
 
@@ -147,6 +154,12 @@ StatusOr<JobEntry> DecodeJob(std::string_view key, std::string_view bytes) {
   entry.planned = ParseReleases(record.planned());
   entry.request_id = record.request_id();
   entry.request_hash = record.request_hash();
+  if (record.has_resume() && entry.info.state == JobState::kRunning) {
+    entry.resume = {.checkpoints = record.resume().checkpoints(),
+                    .last_sha256 = record.resume().last_sha256(),
+                    .runs = record.resume().runs(),
+                    .cancel_asked = record.resume().cancel_asked()};
+  }
   return entry;
 }
 

@@ -27,6 +27,12 @@ void LowerPriority() {
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
 }
 
+// Storing takes at most one part in twenty of a job's time.
+absl::Time NextCheckpoint(absl::Time began, absl::Time stored, absl::Duration between) {
+  if (between == absl::ZeroDuration()) return stored;
+  return stored + std::max(between, 20 * (stored - began));
+}
+
 }  // namespace
 
 JobRunner::JobRunner(storage::Store& store, Datasets& datasets,
@@ -107,11 +113,16 @@ std::shared_ptr<Job> JobRunner::Next(Line& line) {
 
 void JobRunner::Run(Job& job) {
   TrainingInput work;
-  Status begun = BeginJob(job, work);
+  const bool goes_on = book_.InfoOf(job).state == JobState::kRunning;
+  const auto begin = [&] { return goes_on ? Resume(job, work) : BeginJob(job, work); };
+  Status begun = begin();
   while (!begun.ok() && !IsCancelled(begun)) {
     ShowWaiting(job, begun);
-    if (!WaitUnless(stopping_)) return;
-    begun = BeginJob(job, work);
+    if (!WaitUnless(stopping_)) {
+      if (work.is_counted) StoreCleanEnd(job, {});
+      return;
+    }
+    begun = begin();
   }
   if (!begun.ok()) return;
   StatusOr<Model> model = Train(job, work);
@@ -127,7 +138,8 @@ Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
     use = job.use;
   }
   // Reading the rows takes long, so it holds no lock, and the job may be cancelled meanwhile.
-  const Status ready = Prepare(job, use, work);
+  const JobSpec spec = book_.InfoOf(job).spec;
+  const Status ready = Prepare(job, spec, use, work);
   const MutexLock change(change_mutex_);
   COPPICE_RETURN_IF_ERROR(CheckQueued(job));
   if (IsUnavailable(ready)) return ready;
@@ -137,12 +149,63 @@ Status JobRunner::BeginJob(Job& job, TrainingInput& work) {
   entry.info.started_unix_seconds = clock_();
   entry.info.reason.clear();
   entry.info.spec.public_rows = nullptr;  // `work` has them
-  // On disk before Train() draws noise: a restart runs queued jobs again, and never running ones.
+  // On disk before Train() draws noise: a restart begins queued jobs, and never running ones.
+  storage::StoreBatch batch;
+  if (work.start) entry.resume = PutStart(spec.dataset, job.id, *work.start, batch);
+  batch.Put(JobKey(job.id), EncodeJob(entry));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  if (work.start) {
+    work.start->public_rows = nullptr;
+    book_.SetResume(job, *entry.resume);
+  }
+  book_.Update(job, std::move(entry.info));
+  return OkStatus();
+}
+
+Status JobRunner::Resume(Job& job, TrainingInput& work) {
+  Status ready = CountRun(job, work);
+  if (ready.ok()) ready = PrepareAgain(job, work);
+  if (ready.ok() || IsUnavailable(ready) || HasEnded(book_.InfoOf(job).state)) return ready;
+  if (IsResourceExhausted(ready)) return ready;  // the disk is full
+  EndJob(job, ready);
+  return CancelledError();
+}
+
+Status JobRunner::CountRun(Job& job, TrainingInput& work) {
+  // A crash may depend on what was drawn, and then chooses among draws: of three, one that is up to
+  // three times as likely as it should be.
+  constexpr uint32_t kMostRuns = 3;
+  const MutexLock change(change_mutex_);
+  JobEntry entry = book_.EntryOf(job);
+  if (HasEnded(entry.info.state)) return CancelledError();
+  job.waits_to_resume = false;
+  if (work.is_counted) return OkStatus();
+  if (entry.resume->runs >= kMostRuns) {
+    return FailedPreconditionError("it was cut short three times within one step");
+  }
+  ++entry.resume->runs;
   storage::StoreBatch batch;
   batch.Put(JobKey(job.id), EncodeJob(entry));
   COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
-  book_.Update(job, std::move(entry.info));
+  book_.SetResume(job, *entry.resume);
+  work.is_counted = true;
   return OkStatus();
+}
+
+Status JobRunner::PrepareAgain(Job& job, TrainingInput& work) {
+  const JobEntry entry = book_.EntryOf(job);
+  COPPICE_ASSIGN_OR_RETURN(KeptRun kept,
+                           ReadKeptRun(store_, entry.info.spec.dataset, job.id, *entry.resume));
+  DatasetUse use;
+  {
+    const MutexLock change(change_mutex_);
+    use = job.use;
+  }
+  JobSpec spec = entry.info.spec;
+  spec.public_rows = std::exchange(kept.start.public_rows, nullptr);
+  work.start.emplace(std::move(kept.start));
+  work.released = std::move(kept.released);
+  return Prepare(job, spec, use, work);
 }
 
 Status JobRunner::CheckQueued(Job& job) {
@@ -165,9 +228,9 @@ Status JobRunner::CancelQueued(Job& job, std::string_view why) {
   return CancelledError();
 }
 
-Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& work) {
+Status JobRunner::Prepare(const Job& job, const JobSpec& spec, const DatasetUse& use,
+                          TrainingInput& work) {
   const JobEntry entry = book_.EntryOf(job);
-  const JobSpec& spec = entry.info.spec;
   COPPICE_ASSIGN_OR_RETURN(PublicRowsTable public_rows, PublicRowsFor(spec, use.schema, datasets_));
   if (PublicRowsIdOf(public_rows.get()) != entry.info.public_rows) {
     return DataLossError("the public rows are not those that the job was submitted with");
@@ -182,30 +245,116 @@ Status JobRunner::Prepare(const Job& job, const DatasetUse& use, TrainingInput& 
   // Memory was checked when the job was submitted. A refund for want of it would depend on the
   // number of rows, and the budget shows refunds to those who may see the dataset.
   work.schema = use.schema;
-  COPPICE_ASSIGN_OR_RETURN(work.rows, datasets_.ReadyRows(spec.dataset));
+  work.dataset = spec.dataset;
+  if (!work.plan.trainer->CanResume()) {
+    COPPICE_ASSIGN_OR_RETURN(work.rows, datasets_.ReadyRows(spec.dataset, Part::kTraining));
+    return OkStatus();
+  }
+  if (!work.start) {
+    COPPICE_ASSIGN_OR_RETURN(const CoinSeed seed, CoinSeed::Draw());
+    work.start.emplace(JobStart{.seed = seed, .public_rows = spec.public_rows});
+  }
+  COPPICE_ASSIGN_OR_RETURN(std::string digest, ReadRows(job, work.start->seed, work));
+  if (entry.info.state == JobState::kQueued) work.start->rows_digest = digest;
+  if (work.start->rows_digest == digest) return OkStatus();
+  return DataLossError("the rows are not those that it began with");
+}
+
+StatusOr<std::string> JobRunner::ReadRows(const Job& job, const CoinSeed& seed,
+                                          TrainingInput& work) {
+  KeyedRowsDigest digest(seed);
+  COPPICE_ASSIGN_OR_RETURN(work.rows, datasets_.ReadyRows(work.dataset, Part::kTraining,
+                                                          [&](const Table& block) -> Status {
+                                                            digest.Add(block);
+                                                            return CheckGoesOn(job);
+                                                          }));
+  return digest.Finish();
+}
+
+Status JobRunner::CheckGoesOn(const Job& job) const {
+  if (job.cancel_asked) return CancelledError("cancelled while it ran");
+  if (abandoned_) return UnavailableError("the daemon stopped");
   return OkStatus();
 }
 
-StatusOr<Model> JobRunner::Train(Job& job, const TrainingInput& work) {
-  OpenSslRandom random;
+StatusOr<Model> JobRunner::Train(Job& job, TrainingInput& work) {
   const absl::Time began = absl::Now();
   const auto progress = [this, &job, began](double done) -> Status {
-    if (job.cancel_asked) return CancelledError("cancelled while it ran");
-    if (abandoned_) return UnavailableError("the daemon stopped");
+    COPPICE_RETURN_IF_ERROR(CheckGoesOn(job));
     const double share = std::clamp(done, 0.0, 1.0);
     const double elapsed = absl::ToDoubleSeconds(absl::Now() - began);
     book_.UpdateProgress(job, share, share > 0 ? std::ceil(elapsed * (1 - share) / share) : 0,
                          options_.between_progress);
     return OkStatus();
   };
-  COPPICE_ASSIGN_OR_RETURN(
-      Model model, work.plan.trainer->Train(*work.rows, work.plan.options, random, progress));
-  COPPICE_RETURN_IF_ERROR(CheckResult(model, *work.schema, work.plan.releases));
+  OpenSslRandom random;
+  StatusOr<Model> model =
+      work.start ? TrainResumably(job, work, random, progress)
+                 : work.plan.trainer->Train(*work.rows, work.plan.options, random, progress);
+  if (model.ok()) COPPICE_RETURN_IF_ERROR(CheckResult(*model, *work.schema, work.plan.releases));
   return model;
 }
 
+StatusOr<Model> JobRunner::TrainResumably(Job& job, TrainingInput& work, PrivateRandom& random,
+                                          const trainers::TrainProgress& progress) {
+  SeededCoins coins(work.start->seed);
+  trainers::ResumableReleaser releaser(random, coins, std::move(work.released));
+  absl::Time next_checkpoint = absl::Now() + options_.between_checkpoints;
+  const auto store_and_tell = [&](double done) -> Status {
+    const Status goes_on = CheckGoesOn(job);
+    if (IsUnavailable(goes_on)) StoreCleanEnd(job, releaser.TakeDrawn());
+    COPPICE_RETURN_IF_ERROR(goes_on);
+    if (releaser.has_drawn()) {
+      // Nobody is told how far the job is before what took it there is durable.
+      const absl::Time began = absl::Now();
+      if (began < next_checkpoint) return OkStatus();
+      COPPICE_RETURN_IF_ERROR(StoreCheckpoint(job, releaser.TakeDrawn()));
+      next_checkpoint = NextCheckpoint(began, absl::Now(), options_.between_checkpoints);
+    }
+    return progress(done);
+  };
+  return work.plan.trainer->TrainWith(*work.rows, work.plan.options, releaser, store_and_tell);
+}
+
+Status JobRunner::StoreCheckpoint(Job& job, absl::Span<const trainers::ReleasedValues> released) {
+  while (true) {
+    const Status stored = TryCheckpoint(job, released);
+    if (stored.ok()) return stored;
+    ShowWaiting(job, stored);
+    WaitUnless(abandoned_);
+    COPPICE_RETURN_IF_ERROR(CheckGoesOn(job));
+  }
+}
+
+Status JobRunner::TryCheckpoint(Job& job, absl::Span<const trainers::ReleasedValues> released) {
+  const MutexLock change(change_mutex_);
+  JobEntry entry = book_.EntryOf(job);
+  storage::StoreBatch batch;
+  entry.resume = PutCheckpoint(entry.info.spec.dataset, job.id, *entry.resume, released, batch);
+  const bool waited = !std::exchange(entry.info.reason, "").empty();
+  batch.Put(JobKey(job.id), EncodeJob(entry));
+  COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+  book_.SetResume(job, *entry.resume);
+  if (waited) book_.Update(job, std::move(entry.info));
+  return OkStatus();
+}
+
+void JobRunner::StoreCleanEnd(Job& job, absl::Span<const trainers::ReleasedValues> released) {
+  const MutexLock change(change_mutex_);
+  JobEntry entry = book_.EntryOf(job);
+  storage::StoreBatch batch;
+  if (!released.empty()) {
+    entry.resume = PutCheckpoint(entry.info.spec.dataset, job.id, *entry.resume, released, batch);
+  }
+  --entry.resume->runs;
+  batch.Put(JobKey(job.id), EncodeJob(entry));
+  // Without it, this counts as a crash.
+  if (store_.Apply(batch).ok()) book_.SetResume(job, *entry.resume);
+}
+
 void JobRunner::EndJob(Job& job, StatusOr<Model> trained) {
-  if (!trained.ok() && !job.cancel_asked && abandoned_) return;  // the next start marks it failed
+  // The next start goes on with it, or marks it failed.
+  if (!trained.ok() && !job.cancel_asked && abandoned_) return;
   // The result is kept until it is on disk: to train again would draw new noise from the same rows
   // for a cost that was charged once.
   std::shared_ptr<const Model> model;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -21,13 +22,17 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/model/model.h"
+#include "common/privacy/coins.h"
+#include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
 #include "common/table/row_blocks.h"
+#include "server/datasets/checkpoints.h"
 #include "server/datasets/datasets.h"
 #include "server/datasets/job_book.h"
 #include "server/datasets/job_finalizer.h"
 #include "server/datasets/job_plan.h"
 #include "server/store/store.h"
+#include "server/trainers/core/resumable_releaser.h"
 #include "server/trainers/core/trainer.h"
 
 namespace coppice::central {
@@ -36,8 +41,12 @@ struct JobOptions {
   size_t threads = 1;                       // jobs at a time, per owner; 0: accepts no job
   absl::Duration retry = absl::Seconds(1);  // between failed writes
   absl::Duration between_progress = absl::Milliseconds(250);  // per report to watchers
-  uint64_t max_model_bytes = models::kMaxModelBytes;          // of any job's model
-  uint64_t training_memory = 0;                               // bytes, of each job; 0: no limit
+  // The least time from one checkpoint to the next; where the store is slow, it is twenty times as
+  // long as storing one took. What is released in between is drawn again after a crash. 0: none;
+  // then each step ends with one.
+  absl::Duration between_checkpoints = absl::Milliseconds(50);
+  uint64_t max_model_bytes = models::kMaxModelBytes;  // of any job's model
+  uint64_t training_memory = 0;                       // bytes, of each job; 0: no limit
 };
 
 // Takes charged jobs from queued to their end, in the order in which each owner queued them. Owners
@@ -48,7 +57,14 @@ struct JobOptions {
 // that predictions stay fast. While the store fails, a finished job waits in memory with its
 // result: it is neither trained again nor shown before it is on disk.
 //
-// Guarantee  the running state of a job is on disk before any noise is drawn for it.
+// A job that is found running when the daemon starts goes on (Resume()): it runs again from its
+// start, with its coins and on the same rows, and is given what it released before
+// (trainers/core/resumable_releaser.h). Three runs within one step without a clean end fail it: a
+// crash that depended on the values drawn would choose among draws.
+//
+// Guarantee  the running state of a job is on disk before any noise is drawn for it. Outside of a
+//            job's thread nothing depends on a value that it released before that value is on disk:
+//            not its progress, and not its end, whose batch has its model.
 // Threads    safe to share. Holds `change_mutex` through every change of a job's state.
 class JobRunner {
  public:
@@ -64,7 +80,7 @@ class JobRunner {
   // Starts to run jobs, including those queued before.
   void Start();
 
-  // Adds the job to the book and queues it.
+  // Adds the job to the book and queues it, or one that was cut short and goes on.
   void Enqueue(std::shared_ptr<Job> job);
 
   // Begins no more jobs, gives running ones until `deadline`, then abandons them.
@@ -78,6 +94,11 @@ class JobRunner {
     JobPlan plan;
     std::shared_ptr<const Schema> schema;
     std::shared_ptr<const RowBlocks> rows;
+    std::string dataset;
+    // Of a job that can go on after a crash. A first run has released nothing.
+    std::optional<JobStart> start{};
+    std::vector<trainers::ReleasedValues> released{};
+    bool is_counted = false;  // this run is in the job's record
   };
 
   // The jobs of one owner, and the number of threads that serve them.
@@ -102,9 +123,27 @@ class JobRunner {
   // Ends a job that has not begun, and refunds it unless the ledger refuses. Cancelled: it has
   // ended. After any other error it may be tried again.
   Status CancelQueued(Job& job, std::string_view why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  // Does everything that can fail before noise is drawn.
-  Status Prepare(const Job& job, const DatasetUse& use, TrainingInput& work);
-  StatusOr<Model> Train(Job& job, const TrainingInput& work);
+  // Goes on with a job that was cut short. As BeginJob(), but that the job is running.
+  Status Resume(Job& job, TrainingInput& work);
+  // Whether it may; counts the run. Cancelled: the job has ended meanwhile.
+  Status CountRun(Job& job, TrainingInput& work);
+  // Reads what the job left behind.
+  Status PrepareAgain(Job& job, TrainingInput& work);
+  // Does everything that can fail before noise is drawn. `spec` has the job's public rows.
+  Status Prepare(const Job& job, const JobSpec& spec, const DatasetUse& use, TrainingInput& work);
+  // Reads the rows once, and returns their digest under the seed.
+  StatusOr<std::string> ReadRows(const Job& job, const CoinSeed& seed, TrainingInput& work);
+  StatusOr<Model> Train(Job& job, TrainingInput& work);
+  StatusOr<Model> TrainResumably(Job& job, TrainingInput& work, PrivateRandom& random,
+                                 const trainers::TrainProgress& progress);
+  // Makes what was released durable, and tries for as long as that takes. Cancelled or Unavailable
+  // if the job is to end first.
+  Status StoreCheckpoint(Job& job, absl::Span<const trainers::ReleasedValues> released);
+  Status TryCheckpoint(Job& job, absl::Span<const trainers::ReleasedValues> released);
+  // Notes that the daemon stops, which is no crash, after what was released until now. Tries once.
+  void StoreCleanEnd(Job& job, absl::Span<const trainers::ReleasedValues> released);
+  // OK while the job may go on. Cancelled or Unavailable: it is to end.
+  Status CheckGoesOn(const Job& job) const;
   // Writes the job's end, and retries for as long as that takes.
   void EndJob(Job& job, StatusOr<Model> trained);
   Status WriteEnd(Job& job, const std::shared_ptr<const Model>& model, const Status& why);

@@ -68,17 +68,16 @@ Status Jobs::LoadAll() {
         }
         return OkStatus();
       }));
-  // They may have drawn noise, so they neither run again nor are refunded.
-  for (JobEntry& entry : running) {
-    COPPICE_RETURN_IF_ERROR(EndInterrupted(std::move(entry), "interrupted by a restart"));
-  }
+  SortAsQueued(running);
+  for (JobEntry& entry : running) COPPICE_RETURN_IF_ERROR(TakeUp(std::move(entry)));
   SortAsQueued(queued);
   for (JobEntry& entry : queued) {
     // Queued when the backup was taken; it may have run since and its model been released.
     COPPICE_RETURN_IF_ERROR(
         IsOnHold(entry.info.spec.dataset)
             ? EndInterrupted(std::move(entry),
-                             "the store was restored or repaired, and the job may have run before")
+                             UnavailableError("the store was restored or repaired, and the job may "
+                                              "have run before"))
             : QueueAgain(std::move(entry)));
   }
   return OkStatus();
@@ -213,9 +212,24 @@ StatusOr<JobInfo> Jobs::Cancel(std::string_view id) {
     COPPICE_RETURN_IF_ERROR(
         finalizer_.CancelAndRefund(*job, "cancelled before it began; its cost is refunded"));
   } else if (state == JobState::kRunning) {
-    job->cancel_asked = true;
+    COPPICE_RETURN_IF_ERROR(CancelRunning(*job));
   }
   return book_.InfoOf(*job);
+}
+
+Status Jobs::CancelRunning(Job& job) {
+  JobEntry entry = book_.EntryOf(job);
+  // On disk before it is answered: after a crash the job would go on.
+  if (entry.resume && !entry.resume->cancel_asked) {
+    entry.resume->cancel_asked = true;
+    storage::StoreBatch batch;
+    batch.Put(JobKey(job.id), EncodeJob(entry));
+    COPPICE_RETURN_IF_ERROR(store_.Apply(batch));
+    book_.SetResume(job, *entry.resume);
+  }
+  job.cancel_asked = true;
+  if (!job.waits_to_resume) return OkStatus();
+  return finalizer_.FinishWithoutModel(job, CancelledError("cancelled while it ran"));
 }
 
 Status Jobs::Watch(std::string_view id, std::weak_ptr<JobWatcher> watcher) {
@@ -307,10 +321,53 @@ bool Jobs::IsOnHold(const std::string& dataset) const {
   return account.ok() && account->hold.reason != ledger::HoldReason::kNone;
 }
 
-Status Jobs::EndInterrupted(JobEntry entry, std::string_view reason) {
+bool Jobs::IsCharged(const std::string& dataset, std::string_view job) const {
+  const StatusOr<ledger::Account> account = ledger_.Get(dataset);
+  if (!account.ok()) return false;
+  bool charged = false;
+  for (const ledger::LedgerEntry& entry : account->entries) {
+    if (entry.job == job) charged = entry.kind == ledger::EntryKind::kReserve;
+  }
+  return charged;
+}
+
+Status Jobs::CheckMayResume(const JobEntry& entry) const {
+  const JobInfo& info = entry.info;
+  if (!entry.resume) return UnavailableError("interrupted by a restart");
+  if (entry.resume->cancel_asked) return CancelledError("cancelled while it ran");
+  if (IsOnHold(info.spec.dataset)) {
+    return UnavailableError(
+        "the store was restored or repaired, and the job may have gone on before");
+  }
+  if (!IsCharged(info.spec.dataset, info.id)) {
+    return UnavailableError("the ledger has no open charge of it");
+  }
+  return OkStatus();
+}
+
+Status Jobs::TakeUp(JobEntry entry) {
+  // It may have drawn noise, so it is never refunded.
+  const Status may_resume = CheckMayResume(entry);
+  if (!may_resume.ok()) return EndInterrupted(std::move(entry), may_resume);
+  StatusOr<DatasetUse> use = datasets_.Use(entry.info.spec.dataset);
+  if (!use.ok()) return EndInterrupted(std::move(entry), use.status());
+  StatusOr<models::ModelClaim> claim = models_.Claim(entry.info.model);
+  if (!claim.ok()) return EndInterrupted(std::move(entry), claim.status());
   std::string owner = OwnerOf(entry.info.spec.dataset);
   const auto job = std::make_shared<Job>(std::move(entry), std::move(owner));
-  COPPICE_RETURN_IF_ERROR(finalizer_.FinishWithoutModel(*job, UnavailableError(reason)));
+  job->use = *std::move(use);
+  job->claim = *std::move(claim);
+  job->room = models_.KeepRoom(job->owner, {.models = 1, .bytes = job->entry.info.model_bytes});
+  job->waits_to_resume = true;
+  runner_.Enqueue(job);
+  return OkStatus();
+}
+
+Status Jobs::EndInterrupted(JobEntry entry, const Status& why) {
+  std::string owner = OwnerOf(entry.info.spec.dataset);
+  const auto job = std::make_shared<Job>(std::move(entry), std::move(owner));
+  job->cancel_asked = IsCancelled(why);
+  COPPICE_RETURN_IF_ERROR(finalizer_.FinishWithoutModel(*job, why));
   book_.Add(job);
   return OkStatus();
 }

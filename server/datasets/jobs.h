@@ -38,8 +38,12 @@ namespace coppice::central {
 // its cost stays spent whatever happens: one that failed or was cancelled while it ran is settled
 // with no release, because nothing of it left the daemon.
 //
-// After a restart, queued jobs run in the order of their creation (to the second), and jobs that
-// were running have failed.
+// After a restart, jobs that were running go on where they were, if their algorithm can
+// (Trainer::CanResume()), and otherwise have failed; then queued jobs run in the order of their
+// creation (to the second). A job does not go on in a store that may not be the only one of its
+// past: one that was restored or repaired, whose ledger is on hold, or a copy, which has no
+// checkpoints (copy_store.cc). There the job would be finished a second time, with other noise.
+// It ends, and stays charged.
 //
 // A job belongs to its dataset's owner, who alone learns to the second when it began and ended: a
 // model shows only the day on which its job ended. Access is decided before these calls
@@ -47,14 +51,17 @@ namespace coppice::central {
 //
 // Guarantee  a job's charge, its record and its model become durable together: the ledger never
 //            shows less than what was released, and no model is visible or stored without the
-//            releases that made it. A job runs at most once: its running state is on disk before
-//            noise is drawn. A released model's certificate lists exactly what was planned.
+//            releases that made it. A job begins at most once: its running state is on disk before
+//            noise is drawn, and a run that goes on repeats what was released before. A
+//            cancellation is on disk before it is answered. A released model's certificate lists
+//            exactly what was planned.
 // Errors     NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted (the budget),
 //            InvalidArgument as stated; what the Store returns otherwise.
 // Threads    safe to share.
 class Jobs {
  public:
-  // Loads the jobs in `store`, ends those that were running, and begins those that are queued.
+  // Loads the jobs in `store`, ends those that were running and cannot go on, and begins the others
+  // and those that are queued.
   // `trainers` are all algorithms; those without privacy are not offered. `clock` returns seconds
   // since 1970 and only dates records. All arguments must outlive the jobs, and `models` must be
   // loaded.
@@ -101,7 +108,7 @@ class Jobs {
   Status Watch(std::string_view id, std::weak_ptr<JobWatcher> watcher);
 
   // Begins no more jobs, gives running ones until `deadline`, then abandons them, and stops the
-  // watchers. The next start marks the abandoned jobs failed. Idempotent.
+  // watchers. The next start goes on with the abandoned jobs or marks them failed. Idempotent.
   void Drain(absl::Time deadline);
 
  private:
@@ -113,10 +120,18 @@ class Jobs {
   // Sorts jobs by their second, and those of one dataset and second by their charges in the ledger,
   // which were made in the order of submission.
   void SortAsQueued(std::vector<JobEntry>& queued) const;
-  Status EndInterrupted(JobEntry entry, std::string_view reason)
+  // Goes on with a job that was running, or ends it.
+  Status TakeUp(JobEntry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // OK if a job that was running may go on; otherwise why not.
+  Status CheckMayResume(const JobEntry& entry) const;
+  Status EndInterrupted(JobEntry entry, const Status& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   Status QueueAgain(JobEntry entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   bool IsOnHold(const std::string& dataset) const;
+  // Whether the ledger has a charge of the job that is neither settled nor returned.
+  bool IsCharged(const std::string& dataset, std::string_view job) const;
+
+  Status CancelRunning(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
 
   Status CheckAccepting() const;
   Status CheckQuota(const std::string& owner, uint64_t most) const;

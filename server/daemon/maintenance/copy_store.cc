@@ -10,6 +10,7 @@
 #include "common/base/text.h"
 #include "common/terms/sha256.h"
 #include "server/daemon/maintenance/maintenance.h"
+#include "server/datasets/central_keys.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "server/store/store_format.h"
@@ -64,13 +65,14 @@ class RecordDigest {
   CopyResult result_;
 };
 
-// Calls `visit` for each record except the format's.
+// Calls `visit` for each record except the format's and the checkpoints of jobs: both stores would
+// finish the job, with noise of their own, for one charge. In the copy it ends.
 StatusOr<CopyResult> Visit(
     const storage::Store& store, const ProgressCallback& progress, std::string_view what,
     absl::FunctionRef<Status(std::string_view key, std::string_view value)> visit) {
   RecordDigest digest;
   COPPICE_RETURN_IF_ERROR(store.Scan("", [&](std::string_view key, std::string_view value) {
-    if (key == storage::kFormatKey) return OkStatus();
+    if (key == storage::kFormatKey || central::IsCheckpointKey(key)) return OkStatus();
     digest.Add(key, value);
     if (digest.records() % kRecordsBetweenTold == 0) {
       progress(StrCat(digest.records(), " records ", what));

@@ -16,6 +16,7 @@
 #include "server/daemon/maintenance/check_records.h"
 #include "server/daemon/maintenance/maintenance.h"
 #include "server/daemon/maintenance/restore.h"
+#include "server/datasets/central_keys.h"
 #include "server/datasets/ledger/ledger_record.h"
 #include "server/store/audit_log/audit_log.h"
 #include "server/store/models/model_record.h"
@@ -208,6 +209,31 @@ Status RepairAndAudit(storage::Store& store, const Findings& findings, int64_t n
   return ResumeAuditLog(store, now, done);
 }
 
+// A repair may bring back records of another time, and checkpoints with them: jobs that were
+// running end at the next start, charged.
+Status DropCheckpoints(storage::Store& store, std::vector<RepairStep>& done) {
+  std::vector<std::string> prefixes;
+  COPPICE_RETURN_IF_ERROR(
+      store.Scan(central::kDatasetPrefix, [&prefixes](std::string_view key, std::string_view) {
+        prefixes.push_back(central::CheckpointsPrefix(IdInKey(key)));
+        return OkStatus();
+      }));
+  storage::StoreBatch batch;
+  for (const std::string& prefix : prefixes) {
+    bool is_there = false;
+    COPPICE_RETURN_IF_ERROR(store.Scan(prefix, [&is_there](std::string_view, std::string_view) {
+      is_there = true;
+      return OkStatus();
+    }));
+    if (!is_there) continue;
+    batch.DeletePrefix(prefix);
+    done.push_back({.key = prefix,
+                    .what = "a job was running and does not go on in a repaired store: it ends at "
+                            "the next start, and its cost stays spent"});
+  }
+  return batch.deleted_prefixes().empty() ? OkStatus() : store.Apply(batch);
+}
+
 // Opens the salvaged files, and puts every ledger on hold.
 Status HoldAllLedgers(const std::string& data_dir, int64_t now, const vault::KeyOptions& keys,
                       std::vector<RepairStep>& done) {
@@ -300,6 +326,7 @@ StatusOr<RepairResult> RepairStore(const std::string& data_dir, const std::strin
                              vault::OpenKeyedStore(data_dir, options));
     COPPICE_RETURN_IF_ERROR(storage::OpenFormat(*store));  // fails if it is missing
     COPPICE_RETURN_IF_ERROR(RepairAndAudit(*store, found, now, result.done));
+    COPPICE_RETURN_IF_ERROR(DropCheckpoints(*store, result.done));
   }
   COPPICE_ASSIGN_OR_RETURN(result.left, CheckStore(data_dir, progress, keys));
   return result;

@@ -14,11 +14,14 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/privacy/coins.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/daemon/maintenance/check_records.h"
 #include "server/daemon/maintenance/restore.h"
 #include "server/datasets/central_keys.h"
+#include "server/datasets/checkpoints.h"
+#include "server/datasets/job_record.h"
 #include "server/datasets/ledger/ledger_record.h"
 #include "server/store/audit_log/audit_log.h"
 #include "server/store/models/endpoints.h"
@@ -26,6 +29,7 @@
 #include "server/store/rocksdb/database_files.h"
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "server/store/store_format.h"
+#include "server/store/store_location.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/server/datasets/central_fixture.h"
 #include "tests/support/crashing_store.h"
@@ -590,6 +594,65 @@ TEST_F(UpkeepTest, NothingIsChangedIfNothingCanBeRecovered) {
   EXPECT_FALSE(fs::exists(data_dir_ + "/repairing"));
   EXPECT_THAT(Tables(), SizeIs(1));
   EXPECT_THAT(RestoreStore(backups_, 0, dir_.path() + "/new", kNow, kSilent), IsOk());
+}
+
+// A job that runs, with its checkpoints; it would be finished twice, for one charge.
+class RunningJobTest : public UpkeepTest {
+ protected:
+  void SetUp() override {
+    UpkeepTest::SetUp();
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
+    ASSERT_OK(storage::OpenFormat(*store));
+    storage::StoreBatch batch;
+    central::JobEntry entry{
+        .info = {.id = "running", .spec = {.dataset = "d"}, .model = "running"}};
+    entry.info.state = central::JobState::kRunning;
+    entry.resume = central::PutStart("d", "running", {.seed = *CoinSeed::Draw()}, batch);
+    entry.resume = central::PutCheckpoint("d", "running", *entry.resume, {}, batch);
+    batch.Put(central::JobKey("running"), central::EncodeJob(entry));
+    ASSERT_OK(store->Apply(batch));
+    ASSERT_EQ(CheckpointsIn(*store), 2);
+  }
+
+  static int CheckpointsIn(const storage::Store& store) {
+    int checkpoints = 0;
+    EXPECT_OK(store.Scan("chunk/", [&checkpoints](std::string_view key, std::string_view) {
+      checkpoints += central::IsCheckpointKey(key);
+      return OkStatus();
+    }));
+    return checkpoints;
+  }
+};
+
+TEST_F(RunningJobTest, ACopyHasNoCheckpoints) {
+  const std::string copy = dir_.path() + "/copy";
+  ASSERT_OK_AND_ASSIGN(const CopyResult copied,
+                       CopyStore(storage::StoreLocation::DataDir(data_dir_),
+                                 storage::StoreLocation::DataDir(copy), kSilent));
+  ASSERT_OK_AND_ASSIGN(const auto source, storage::OpenRocksDbStore(data_dir_));
+  ASSERT_OK_AND_ASSIGN(const auto target, storage::OpenRocksDbStore(copy));
+  EXPECT_EQ(CheckpointsIn(*source), 2);
+  EXPECT_EQ(CheckpointsIn(*target), 0);
+  const size_t all = All(*source).size();
+  EXPECT_EQ(All(*target).size(), all - 2);
+  EXPECT_EQ(copied.records, all - 2);
+}
+
+TEST_F(RunningJobTest, ARepairedStoreHasNoCheckpoints) {
+  {
+    ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
+    Put(*store, central::JobKey("other"), "damaged");
+  }
+  ASSERT_OK_AND_ASSIGN(const RepairResult result,
+                       RepairStore(data_dir_, dir_.path() + "/kept", kNow, kSilent));
+  EXPECT_EQ(std::count_if(result.done.begin(), result.done.end(),
+                          [](const RepairStep& step) {
+                            return step.key == central::CheckpointsPrefix("d") &&
+                                   step.what.find("does not go on") != std::string::npos;
+                          }),
+            1);
+  ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
+  EXPECT_EQ(CheckpointsIn(*store), 0);
 }
 
 TEST_F(UpkeepTest, ASoundStoreIsNotTouchedByARepair) {
