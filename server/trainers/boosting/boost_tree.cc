@@ -79,12 +79,16 @@ class TreeGrower {
 
   // `columns` must be those of the rows. A level with parts that is not the last gets its own tree.
   Status GrowLevel(const JointColumns& columns, const LevelShares& shares, bool is_last) {
-    task_.Fill(residuals_);
+    // A level that is repeated after a crash has its releases: only scores and places follow.
+    const bool is_known = releaser_.KnowsNext(open_.size() + 1);
+    if (!is_known) task_.Fill(residuals_);
     const std::vector<SplitCandidate> candidates =
         SplitCandidates(rows_.bins(), open_.size(), kind_.outputs);
     COPPICE_ASSIGN_OR_RETURN(const double noise, NoiseScale(kind_.sensitivity, shares.measure));
-    const std::vector<int64_t> scores = ScoreSplits(columns, residuals_, node_of_, open_.size(),
-                                                    candidates, kind_.multiway * noise);
+    const std::vector<int64_t> scores =
+        is_known ? std::vector<int64_t>(open_.size() * candidates.size())
+                 : ScoreSplits(columns, residuals_, node_of_, open_.size(), candidates,
+                               kind_.multiway * noise);
     std::vector<SplitCandidate> chosen;
     for (size_t node = 0; node < open_.size(); ++node) {
       COPPICE_ASSIGN_OR_RETURN(const size_t place,
@@ -349,6 +353,7 @@ class TreeGrower {
 
   std::vector<int64_t> SumByPart() const {
     const size_t outputs = kind_.outputs;
+    if (releaser_.KnowsNext()) return std::vector<int64_t>(parts_.size() * outputs * 2);
     const std::vector<uint32_t>& part_of_row = part_of();
     // Adds rows to copies in turn, so that additions need not wait for each other.
     constexpr size_t kCopies = 4;

@@ -112,9 +112,10 @@ class PrivateReleaser {
       const Measurement& measured,
       const std::function<std::vector<double>(const Measurement&)>& scores,
       const std::function<std::vector<OutputNoise>()>& noise) const;
-  // Whether the next release is known already, from a run that was cut short. Then the numbers that
-  // it is asked with are not looked at, but for how many there are.
-  virtual bool KnowsNext() const { return false; }
+  // Whether the next so many releases are known already, from a run that was cut short. Then the
+  // numbers that they are asked with are not looked at, but for how many there are, and a trainer
+  // need not compute them.
+  virtual bool KnowsNext(size_t /*releases*/ = 1) const { return false; }
   // Draws a coin that costs nothing, because it does not depend on rows.
   StatusOr<uint64_t> Below(uint64_t bound) { return coins_->UniformBelow(bound); }
   Coins& coins() { return *coins_; }

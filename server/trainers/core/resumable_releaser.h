@@ -69,7 +69,9 @@ class ResumableReleaser final : private CoinsOfReleaser, public PrivateReleaser 
   bool has_drawn() const { return !drawn_.empty(); }
   std::vector<ReleasedValues> TakeDrawn();
 
-  bool KnowsNext() const override { return next_ < recorded_.size(); }
+  bool KnowsNext(size_t releases = 1) const override {
+    return recorded_.size() - next_ >= releases;
+  }
 
  private:
   Released Release(const Request& request, absl::FunctionRef<Released()> draw) override;
