@@ -244,6 +244,7 @@ Status JobRunner::Prepare(const Job& job, const JobSpec& spec, const DatasetUse&
   }
   // Memory was checked when the job was submitted. A refund for want of it would depend on the
   // number of rows, and the budget shows refunds to those who may see the dataset.
+  work.plan.options.threads = options_.threads_of_job;
   work.schema = use.schema;
   work.dataset = spec.dataset;
   if (!work.plan.trainer->CanResume()) {

@@ -39,6 +39,7 @@ namespace coppice::central {
 
 struct JobOptions {
   size_t threads = 1;                       // jobs at a time, per owner; 0: accepts no job
+  uint32_t threads_of_job = 1;              // that work on each of them
   absl::Duration retry = absl::Seconds(1);  // between failed writes
   absl::Duration between_progress = absl::Milliseconds(250);  // per report to watchers
   // The least time from one checkpoint to the next; where the store is slow, it is twenty times as

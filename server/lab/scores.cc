@@ -1,5 +1,6 @@
 #include "server/lab/scores.h"
 
+#include <algorithm>
 #include <iostream>
 #include <utility>
 
@@ -48,7 +49,13 @@ void AddRunFlags(const Command& command, CentralFlags& flags) {
   command.AddSwitch("--strict", flags.strict, "refuse values outside the schema");
   command.AddSwitch("--unlabelled", flags.unlabelled, "accept empty labels as rows without one");
   command.Add("--repeats", flags.repeats, "repetitions").InRange(1u, 1'000'000u).ShowDefault();
-  command.Add("--threads", flags.threads, "repetitions at a time").InRange(1u, 256u).ShowDefault();
+  command
+      .Add(
+          "--threads", flags.threads,
+          "repetitions at a time; if there are more threads than repetitions, several work on each "
+          "model of auto")
+      .InRange(1u, 256u)
+      .ShowDefault();
   command.Add("--seed", flags.seed, "seed seed of how rows are split; never of noise or groups")
       .ShowDefault();
 }
@@ -111,7 +118,8 @@ StatusOr<RowSource> ResolveTableRows(const CentralFlags& flags) {
 StatusOr<trainers::TrainOptions> TrainOptionsOf(const trainers::Trainer& trainer,
                                                 const CentralFlags& flags,
                                                 std::optional<Budget> epsilon) {
-  trainers::TrainOptions options{.epsilon = epsilon};
+  trainers::TrainOptions options{.epsilon = epsilon,
+                                 .threads = std::max(1u, flags.threads / flags.repeats)};
   COPPICE_ASSIGN_OR_RETURN(options.settings, ParseSettings(flags.settings));
   COPPICE_ASSIGN_OR_RETURN(options.delta_atto, ParseDelta(flags.delta));
   if (options.delta_atto > 0 && !trainer.info().delta) {

@@ -167,6 +167,13 @@ void AddFlags(CLI::App& app, DaemonFlags& flags) {
       ->type_name("N")
       ->check(CLI::Range(0, 64).description(""))
       ->capture_default_str();
+  app.add_option(
+         "--training-threads", flags.curator.training_threads,
+         "Threads that work on each training job of `auto`, from 1 to 256; the model is the "
+         "same for any number, and other algorithms use one")
+      ->type_name("N")
+      ->check(CLI::Range(1, 256).description(""))
+      ->capture_default_str();
   AddLimitFlags(app, flags.transport, flags.curator.limits);
   app.add_option("--ticket-rate", flags.curator.tickets.rate,
                  "Tickets per second that each study gives to devices without submission tokens; "

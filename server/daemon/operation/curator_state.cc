@@ -165,6 +165,7 @@ Status CuratorState::OpenDatasets(const CuratorOptions& options, storage::Store&
       jobs_,
       central::Jobs::Open(store, *ledger_, *datasets_, models_, trainers::AllTrainers(), Clock,
                           {.threads = options.training_jobs,
+                           .threads_of_job = options.training_threads,
                            .max_model_bytes = options.limits.max_model_bytes,
                            .training_memory = options.limits.training_memory > 0
                                                   ? options.limits.training_memory

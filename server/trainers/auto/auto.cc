@@ -79,7 +79,8 @@ class Boosting {
  public:
   Boosting(const Schema& schema, const Schema& tree_schema, const BinnedRows& rows,
            const AutoBudgets& budgets, const ClassStart& start, AutoChoice& choice,
-           absl::Span<const Line> lines, PrivateReleaser& releaser, const TrainProgress& progress)
+           absl::Span<const Line> lines, uint32_t threads, PrivateReleaser& releaser,
+           const TrainProgress& progress)
       : schema_(schema),
         tree_schema_(tree_schema),
         rows_(rows),
@@ -88,6 +89,7 @@ class Boosting {
         start_(start),
         choice_(choice),
         lines_(lines),
+        threads_(threads),
         releaser_(releaser),
         progress_(progress) {}
 
@@ -104,6 +106,7 @@ class Boosting {
  private:
   StatusOr<std::vector<TrainedTree>> Classes() {
     const std::unique_ptr<BoostTask> task = ClassTask(rows_.labels(), rows_.num_classes());
+    task->UseThreads(threads_);
     std::vector<TrainedTree> trees;
     COPPICE_RETURN_IF_ERROR(Start(*task, trees));
     if (start_.is_all) return trees;
@@ -246,6 +249,7 @@ class Boosting {
                                                  const BudgetShare& trees_share,
                                                  const std::optional<BudgetShare>& last_share) {
     const std::unique_ptr<BoostTask> task = NumberTask(rows_.targets(), scale.middle, scale.reach);
+    task->UseThreads(threads_);
     COPPICE_ASSIGN_OR_RETURN(const BoostTree first,
                              ReleaseConstant(rows_, first_share, *task, releaser_));
     std::vector<TrainedTree> trees;
@@ -278,6 +282,7 @@ class Boosting {
   const ClassStart& start_;
   AutoChoice& choice_;
   absl::Span<const Line> lines_;
+  const uint32_t threads_;
   PrivateReleaser& releaser_;
   const TrainProgress& progress_;
   SharedNoise shared_noise_;
@@ -337,12 +342,13 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
 
   // Few numbers are centred first, and keep the declared bounds.
   static StatusOr<NarrowedBounds> Narrow(const AutoBudgets& budgets, const ClassStart& start,
-                                         const RowBlocks& rows, PrivateReleaser& releaser) {
+                                         const RowBlocks& rows, uint32_t threads,
+                                         PrivateReleaser& releaser) {
     const bool few_numbers = rows.schema().target() && AreFewNumbers(start.rows, budgets);
     if (start.is_all || few_numbers) {
       return NarrowedBounds{.schema = rows.schema(), .left = start.left};
     }
-    return NarrowBounds(rows, start.rows, start.left, releaser);
+    return NarrowBounds(rows, start.rows, start.left, releaser, threads);
   }
 
   StatusOr<AutoBudgets> Configure(const Schema& schema, const CheckedSettings&,
@@ -418,7 +424,8 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
       COPPICE_ASSIGN_OR_RETURN(
           start, ReleaseClassStart(labels, schema.num_classes(), counted, budgets, releaser));
     }
-    COPPICE_ASSIGN_OR_RETURN(NarrowedBounds bounds, Narrow(budgets, start, rows, releaser));
+    COPPICE_ASSIGN_OR_RETURN(NarrowedBounds bounds,
+                             Narrow(budgets, start, rows, options.threads, releaser));
     start.left = bounds.left;
     const Schema& narrowed = bounds.schema;
     COPPICE_ASSIGN_OR_RETURN(BoostColumns columns, Columns(schema, Information(start), narrowed));
@@ -431,10 +438,11 @@ class AutoTrainer final : public TrainerFrame<AutoBudgets> {
     }
     COPPICE_ASSIGN_OR_RETURN(const Schema tree_schema,
                              ExtendNarrowed(schema, narrowed, columns.derived));
-    COPPICE_ASSIGN_OR_RETURN(const BinnedRows binned,
-                             BinnedRows::Create(rows, std::move(columns.bins), columns.derived));
-    Boosting boosting(narrowed, tree_schema, binned, budgets, start, choice, lines, releaser,
-                      progress);
+    COPPICE_ASSIGN_OR_RETURN(
+        const BinnedRows binned,
+        BinnedRows::Create(rows, std::move(columns.bins), columns.derived, options.threads));
+    Boosting boosting(narrowed, tree_schema, binned, budgets, start, choice, lines, options.threads,
+                      releaser, progress);
     COPPICE_ASSIGN_OR_RETURN(std::vector<TrainedTree> trees, boosting.Run());
     return MakeModel(schema, std::move(trees), LeafKind::kScores, std::move(columns.derived), info_,
                      options, std::move(begun.plan),

@@ -10,6 +10,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "server/trainers/core/row_ranges.h"
 
 namespace coppice::trainers {
 namespace {
@@ -102,14 +103,15 @@ class Summing {
         nodes_(nodes),
         node_place_(std::min(kBlock, node_of.size())) {}
 
-  void Add(std::vector<ColumnSums>& columns) {
+  // Of the rows `begin` to `end - 1`.
+  void Add(size_t begin, size_t end, std::vector<ColumnSums>& columns) {
     for (ColumnSums& column : columns) {
       const size_t bins = column.column->bins;
       column.bin_bits = std::max(kMinBinBits, static_cast<int>(std::bit_width(bins - 1)));
       column.sums.assign(residuals_.size() * nodes_ * bins, 0);
     }
-    for (size_t first = 0; first < node_of_.size(); first += kBlock) {
-      AddBlock(first, std::min(kBlock, node_of_.size() - first), columns);
+    for (size_t first = begin; first < end; first += kBlock) {
+      AddBlock(first, std::min(kBlock, end - first), columns);
     }
   }
 
@@ -252,6 +254,33 @@ class Scoring {
   std::vector<int64_t> by_bin_;  // scratch
 };
 
+// Sums columns over all rows, a range of rows on each thread.
+class SummingInRanges {
+ public:
+  SummingInRanges(const Residuals& residuals, absl::Span<const uint32_t> node_of, size_t nodes,
+                  uint32_t threads)
+      : rows_(node_of.size()),
+        threads_(threads),
+        of_range_(NumRowRanges(rows_, threads), Summing(residuals, node_of, nodes)) {}
+
+  void Add(std::vector<ColumnSums>& columns) {
+    std::vector<std::vector<ColumnSums>> later(of_range_.size() - 1, columns);
+    ForRowRanges(rows_, threads_, [&](size_t range, size_t first, size_t end) {
+      of_range_[range].Add(first, end, range == 0 ? columns : later[range - 1]);
+    });
+    for (const std::vector<ColumnSums>& more : later) {
+      for (size_t c = 0; c < columns.size(); ++c) {
+        for (size_t i = 0; i < columns[c].sums.size(); ++i) columns[c].sums[i] += more[c].sums[i];
+      }
+    }
+  }
+
+ private:
+  const size_t rows_;
+  const uint32_t threads_;
+  std::vector<Summing> of_range_;
+};
+
 size_t SumsOfNode(const std::vector<FeatureBins>& bins, size_t outputs) {
   size_t sums = 1;
   for (const FeatureBins& column : bins) sums += column.size() * outputs;
@@ -291,10 +320,10 @@ std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins
 std::vector<int64_t> ScoreSplits(const JointColumns& columns, const Residuals& residuals,
                                  absl::Span<const uint32_t> node_of, size_t nodes,
                                  absl::Span<const SplitCandidate> candidates,
-                                 double multiway_reduction) {
+                                 double multiway_reduction, uint32_t threads) {
   Scoring scoring(candidates, residuals.size(), nodes, columns.rows().num_features(),
                   multiway_reduction);
-  Summing summing(residuals, node_of, nodes);
+  SummingInRanges summing(residuals, node_of, nodes, threads);
   absl::Span<const JointColumn> left = columns.all();
   std::vector<ColumnSums> round;
   while (!left.empty()) {

@@ -54,11 +54,12 @@ std::vector<SplitCandidate> SplitCandidates(const std::vector<FeatureBins>& bins
 Status CheckBins(const std::vector<FeatureBins>& bins, size_t outputs);
 
 // Returns scores[node * candidates + candidate]. `node_of` has a number below `nodes` per row. The
-// score of a split into B bins at once is reduced by (B - 2) * `multiway_reduction`.
+// score of a split into B bins at once is reduced by (B - 2) * `multiway_reduction`. The scores are
+// the same for any number of threads.
 std::vector<int64_t> ScoreSplits(const JointColumns& columns, const Residuals& residuals,
                                  absl::Span<const uint32_t> node_of, size_t nodes,
                                  absl::Span<const SplitCandidate> candidates,
-                                 double multiway_reduction);
+                                 double multiway_reduction, uint32_t threads = 1);
 
 }  // namespace coppice::trainers
 

@@ -13,6 +13,7 @@
 #include "server/trainers/core/bins.h"
 #include "server/trainers/core/check_finite.h"
 #include "server/trainers/core/noise_of_sums.h"
+#include "server/trainers/core/row_ranges.h"
 
 namespace coppice::trainers {
 namespace {
@@ -150,14 +151,14 @@ class TwoClasses final : public BoostTask {
             .multiway = 1,
             .line_step = 4};
   }
-  void Fill(Residuals& residuals) const override {
+  void FillRows(size_t first, size_t end, Residuals& residuals) const override {
     // A branch on the label would be mispredicted every other time.
     const auto unit = static_cast<float>(unit_);
     const auto most = static_cast<float>(half());
     const double* const score = scores_[0].data();
     const uint32_t* const labels = labels_.data();
     int32_t* const residual = residuals[0].data();
-    for (size_t row = 0; row < labels_.size(); ++row) {
+    for (size_t row = first; row < end; ++row) {
       const float label = labels[row] == 1 ? 1.0f : 0.0f;
       const float is_known = labels[row] == kUnlabelled ? 0.0f : 1.0f;
       const float p = Sigmoid(score[row]);
@@ -223,9 +224,9 @@ class SeveralClasses final : public BoostTask {
             .multiway = 2,
             .line_step = 2};
   }
-  void Fill(Residuals& residuals) const override {
+  void FillRows(size_t first, size_t end, Residuals& residuals) const override {
     std::vector<double> p(classes_);
-    for (size_t row = 0; row < labels_.size(); ++row) {
+    for (size_t row = first; row < end; ++row) {
       if (labels_[row] == kUnlabelled) {
         for (auto& of_class : residuals) of_class[row] = 0;
         continue;
@@ -299,8 +300,8 @@ class Numbers final : public BoostTask {
             .line_step = kNumberStep,
             .line_ridge = 2};
   }
-  void Fill(Residuals& residuals) const override {
-    for (size_t row = 0; row < targets_.size(); ++row) {
+  void FillRows(size_t first, size_t end, Residuals& residuals) const override {
+    for (size_t row = first; row < end; ++row) {
       const double wanted = std::clamp((targets_[row] - middle_) / reach_, -1.0, 1.0);
       const double q = std::clamp((wanted - scores_[0][row]) / kNumberStep, -1.0, 1.0);
       residuals[0][row] = q < 0 ? -OnGrid(-q, unit_) : OnGrid(q, unit_);
@@ -351,8 +352,8 @@ class WholeNumbers final : public BoostTask {
       : BoostTask(1, targets.size(), unit), targets_(targets), unit_of_scores_(unit_of_scores) {}
 
   ResidualKind kind() const override { return Numbers({}, 0, 1, unit_).kind(); }
-  void Fill(Residuals& residuals) const override {
-    for (size_t row = 0; row < targets_.size(); ++row) {
+  void FillRows(size_t first, size_t end, Residuals& residuals) const override {
+    for (size_t row = first; row < end; ++row) {
       const double q = std::clamp(targets_[row] / unit_of_scores_ - scores_[0][row], -1.0, 1.0);
       residuals[0][row] = q < 0 ? -OnGrid(-q, unit_) : OnGrid(q, unit_);
     }
@@ -378,6 +379,11 @@ std::vector<OutputNoise> BoostTask::OutputsNoise(absl::Span<const OutputNoise> s
     outputs.push_back(Scaled(scores[0], factor));
   }
   return outputs;
+}
+
+void BoostTask::Fill(Residuals& residuals) const {
+  ForRowRanges(scores_[0].size(), threads_,
+               [&](size_t, size_t first, size_t end) { FillRows(first, end, residuals); });
 }
 
 void BoostTask::Values(absl::Span<const ChildSums> parts, absl::Span<double> values) const {
@@ -416,9 +422,9 @@ Status BoostTask::Add(absl::Span<const uint32_t> child_of_row,
   for (size_t output = 0; output < scores_.size(); ++output) {
     for (size_t child = 0; child < values.size(); ++child) of_child[child] = values[child][output];
     double* const scores = scores_[output].data();
-    for (size_t row = 0; row < child_of_row.size(); ++row) {
-      scores[row] += of_child[child_of_row[row]];
-    }
+    ForRowRanges(child_of_row.size(), threads_, [&](size_t, size_t first, size_t end) {
+      for (size_t row = first; row < end; ++row) scores[row] += of_child[child_of_row[row]];
+    });
   }
   return OkStatus();
 }

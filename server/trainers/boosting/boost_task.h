@@ -74,7 +74,10 @@ class BoostTask {
 
   virtual ResidualKind kind() const = 0;
   // Computes every row's current residuals.
-  virtual void Fill(Residuals& residuals) const = 0;
+  void Fill(Residuals& residuals) const;
+  // From now on passes over all rows take so many threads; what they compute is the same.
+  void UseThreads(uint32_t threads) { threads_ = threads; }
+  uint32_t threads() const { return threads_; }
   // Residuals of two classes are cut until this is called, and weighted from then on. `rows` is the
   // released number.
   virtual void WeightResiduals(double /*rows*/) {}
@@ -108,11 +111,17 @@ class BoostTask {
   BoostTask(size_t outputs, size_t rows, int64_t unit)
       : unit_(unit), scores_(outputs, std::vector<double>(rows, 0.0)) {}
 
+  // Computes the residuals of rows `first` to `end - 1`, each from its row alone.
+  virtual void FillRows(size_t first, size_t end, Residuals& residuals) const = 0;
+
   int64_t half() const { return unit_ / 2; }
   uint64_t halves(uint64_t count) const { return count * static_cast<uint64_t>(half()); }
 
   const int64_t unit_;
   std::vector<std::vector<double>> scores_;  // scores_[output][row]
+
+ private:
+  uint32_t threads_ = 1;
 };
 
 // `labels` has a class or kUnlabelled per row. The spans must outlive the task. `unit` must be

@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "server/trainers/boosting/column_parts.h"
 #include "server/trainers/core/noise_of_sums.h"
+#include "server/trainers/core/row_ranges.h"
 
 namespace coppice::trainers {
 namespace {
@@ -88,7 +89,7 @@ class TreeGrower {
     const std::vector<int64_t> scores =
         is_known ? std::vector<int64_t>(open_.size() * candidates.size())
                  : ScoreSplits(columns, residuals_, node_of_, open_.size(), candidates,
-                               kind_.multiway * noise);
+                               kind_.multiway * noise, task_.threads());
     std::vector<SplitCandidate> chosen;
     for (size_t node = 0; node < open_.size(); ++node) {
       COPPICE_ASSIGN_OR_RETURN(const size_t place,
@@ -137,10 +138,12 @@ class TreeGrower {
     for (size_t node = 0; node < parents.size(); ++node) {
       ways.push_back({&rows_.column(chosen[node].column), part_of_bin[node].data()});
     }
-    for (size_t row = 0; row < node_of_.size(); ++row) {
-      const Way& way = ways[node_of_[row]];
-      node_of_[row] = way.part_of_bin[(*way.bin_of_row)[row]];
-    }
+    ForRowRanges(node_of_.size(), task_.threads(), [&](size_t, size_t first, size_t end) {
+      for (size_t row = first; row < end; ++row) {
+        const Way& way = ways[node_of_[row]];
+        node_of_[row] = way.part_of_bin[(*way.bin_of_row)[row]];
+      }
+    });
     part_of_.clear();
     if (!has_parts()) return;
     part_of_ = node_of_;
@@ -354,6 +357,20 @@ class TreeGrower {
   std::vector<int64_t> SumByPart() const {
     const size_t outputs = kind_.outputs;
     if (releaser_.KnowsNext()) return std::vector<int64_t>(parts_.size() * outputs * 2);
+    const size_t rows = part_of().size();
+    std::vector<std::vector<int64_t>> of_range(NumRowRanges(rows, task_.threads()));
+    ForRowRanges(rows, task_.threads(), [&](size_t range, size_t first, size_t end) {
+      of_range[range] = SumByPart(first, end);
+    });
+    std::vector<int64_t> sums = std::move(of_range[0]);
+    for (size_t range = 1; range < of_range.size(); ++range) {
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += of_range[range][i];
+    }
+    return sums;
+  }
+
+  std::vector<int64_t> SumByPart(size_t first, size_t end) const {
+    const size_t outputs = kind_.outputs;
     const std::vector<uint32_t>& part_of_row = part_of();
     // Adds rows to copies in turn, so that additions need not wait for each other.
     constexpr size_t kCopies = 4;
@@ -362,7 +379,7 @@ class TreeGrower {
     const int64_t whole = kind_.whole;
     for (size_t output = 0; output < outputs; ++output) {
       const int32_t* const residuals = residuals_[output].data();
-      for (size_t row = 0; row < part_of_row.size(); ++row) {
+      for (size_t row = first; row < end; ++row) {
         const int64_t residual = residuals[row];
         const size_t positive = row % kCopies * size + part_of_row[row] * outputs * 2 + output;
         if (whole > 0) {

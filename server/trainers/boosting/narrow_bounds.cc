@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/parallel.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "server/trainers/core/shares.h"
@@ -58,10 +59,12 @@ StatusOr<Schema> WithFeatures(const Schema& schema, std::vector<Feature> feature
 
 }  // namespace
 
-WindowSearch::WindowSearch(const RowBlocks& rows, double counted, WindowParts parts)
+WindowSearch::WindowSearch(const RowBlocks& rows, double counted, WindowParts parts,
+                           uint32_t threads)
     : rows_(&rows),
       counted_(counted),
       parts_(std::move(parts)),
+      threads_(threads),
       features_(rows.schema().features()) {
   for (uint32_t f = 0; f < features_.size(); ++f) {
     if (features_[f].type != FeatureType::kNumeric) continue;
@@ -75,8 +78,8 @@ WindowSearch::WindowSearch(const RowBlocks& rows, double counted, WindowParts pa
 }
 
 StatusOr<WindowSearch> WindowSearch::Create(const RowBlocks& rows, double counted,
-                                            WindowParts parts) {
-  WindowSearch search(rows, counted, std::move(parts));
+                                            WindowParts parts, uint32_t threads) {
+  WindowSearch search(rows, counted, std::move(parts), threads);
   const absl::Span<Column> columns = absl::MakeSpan(search.columns_);
   for (size_t first = 0; first < columns.size(); first += kColumnsAtOnce) {
     COPPICE_RETURN_IF_ERROR(search.Offer(columns.subspan(first, kColumnsAtOnce)));
@@ -95,12 +98,12 @@ Status WindowSearch::Offer(absl::Span<Column> columns) const {
     }
     return OkStatus();
   }));
-  for (size_t c = 0; c < columns.size(); ++c) {
+  return RunInParallel(columns.size(), threads_, [&](size_t c) {
     std::sort(values[c].begin(), values[c].end());
     OfferWindows(values[c], columns[c]);
     values[c] = {};
-  }
-  return OkStatus();
+    return OkStatus();
+  });
 }
 
 namespace {
@@ -179,11 +182,12 @@ std::vector<Feature> WindowSearch::Features() const {
 }
 
 StatusOr<NarrowedBounds> NarrowBounds(const RowBlocks& rows, double counted,
-                                      const BudgetShare& left, PrivateReleaser& releaser) {
+                                      const BudgetShare& left, PrivateReleaser& releaser,
+                                      uint32_t threads) {
   NarrowedBounds narrowed{.schema = rows.schema(), .left = left};
   const double nats = NatsOf(counted, left);
   if (!(nats >= kMinWindowNats)) return narrowed;
-  COPPICE_ASSIGN_OR_RETURN(WindowSearch search, WindowSearch::Create(rows, counted));
+  COPPICE_ASSIGN_OR_RETURN(WindowSearch search, WindowSearch::Create(rows, counted, {}, threads));
   if (search.empty()) return narrowed;
   const double part = PartOf(nats, left);
   const auto most = static_cast<uint32_t>(

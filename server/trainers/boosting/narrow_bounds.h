@@ -50,9 +50,10 @@ struct NarrowedBounds {
 };
 
 // `counted` is the released number of rows. Asks nothing where too few rows would answer, or where
-// no column is numeric.
+// no column is numeric. So many threads each look at columns of their own.
 StatusOr<NarrowedBounds> NarrowBounds(const RowBlocks& rows, double counted,
-                                      const BudgetShare& left, PrivateReleaser& releaser);
+                                      const BudgetShare& left, PrivateReleaser& releaser,
+                                      uint32_t threads = 1);
 
 // Returns `schema` with its derived features, all within the bounds that they can reach between
 // those of `narrowed`.
@@ -74,7 +75,7 @@ class WindowSearch {
   // `counted` is public. The rows must outlive it, and are read a few times: the values of
   // kColumnsAtOnce columns are in memory together.
   static StatusOr<WindowSearch> Create(const RowBlocks& rows, double counted,
-                                       WindowParts parts = {});
+                                       WindowParts parts = {}, uint32_t threads = 1);
 
   // Returns the scores of "none" and of all windows, column after column.
   std::vector<int64_t> Scores() const;
@@ -93,7 +94,7 @@ class WindowSearch {
     std::vector<int64_t> scores{};
   };
 
-  WindowSearch(const RowBlocks& rows, double counted, WindowParts parts);
+  WindowSearch(const RowBlocks& rows, double counted, WindowParts parts, uint32_t threads);
 
   // Offers the windows of some columns, whose values it reads. They are read anew for each use:
   // kept, those of all columns would be the whole table.
@@ -104,6 +105,7 @@ class WindowSearch {
   const RowBlocks* rows_;
   double counted_;
   WindowParts parts_;
+  uint32_t threads_;
   std::vector<Feature> features_;
   std::vector<Column> columns_;
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/parallel.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -154,7 +155,8 @@ uint64_t BytesOfBinnedRow(const std::vector<FeatureBins>& bins) {
 }
 
 StatusOr<BinnedRows> BinnedRows::Create(const RowBlocks& rows, std::vector<FeatureBins> bins,
-                                        absl::Span<const DerivedFeature> derived) {
+                                        absl::Span<const DerivedFeature> derived,
+                                        uint32_t threads) {
   const Schema& schema = rows.schema();
   const size_t own = schema.num_features(), count = rows.num_rows();
   BinnedRows binned;
@@ -163,24 +165,25 @@ StatusOr<BinnedRows> BinnedRows::Create(const RowBlocks& rows, std::vector<Featu
   std::vector<ColumnBinner> columns;
   columns.reserve(bins.size());
   for (const FeatureBins& of_column : bins) columns.emplace_back(of_column, count);
-  std::vector<double> values;
-  std::vector<uint16_t> scratch;
   COPPICE_RETURN_IF_ERROR(rows.ForEach([&](const Table& block) {
     const size_t first = binned.num_rows_;
     binned.num_rows_ += block.num_rows();
     if (binned.num_rows_ > count) return InternalError("there are more rows than were counted");
-    scratch.resize(block.num_rows());
-    for (size_t f = 0; f < own; ++f) {
-      columns[f].Set(first, block.column(f), absl::MakeSpan(scratch));
-    }
-    values.resize(derived.empty() ? 0 : block.num_rows());
-    for (size_t d = 0; d < derived.size(); ++d) {
+    // Column by column: a block alone is too small to be divided into ranges of rows.
+    COPPICE_RETURN_IF_ERROR(RunInParallel(columns.size(), threads, [&](size_t column) {
+      std::vector<uint16_t> scratch(block.num_rows());
+      if (column < own) {
+        columns[column].Set(first, block.column(column), absl::MakeSpan(scratch));
+        return OkStatus();
+      }
+      std::vector<double> values(block.num_rows());
       for (size_t row = 0; row < values.size(); ++row) {
-        values[row] = DerivedValue(schema, derived[d],
+        values[row] = DerivedValue(schema, derived[column - own],
                                    [&](uint32_t feature) { return block.value(row, feature); });
       }
-      columns[own + d].Set(first, values, absl::MakeSpan(scratch));
-    }
+      columns[column].Set(first, values, absl::MakeSpan(scratch));
+      return OkStatus();
+    }));
     binned.labels_.insert(binned.labels_.end(), block.labels().begin(), block.labels().end());
     for (const double target : block.targets()) {
       binned.targets_.push_back(StepsOf(target, *schema.target()));

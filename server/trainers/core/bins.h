@@ -58,9 +58,10 @@ class BinnedRows {
  public:
   BinnedRows() = default;  // has no rows
   // Reads the rows once, a block at a time. Adds columns of derived features after the table's own;
-  // `bins` has those of all columns.
+  // `bins` has those of all columns. So many threads work on the columns of a block.
   static StatusOr<BinnedRows> Create(const RowBlocks& rows, std::vector<FeatureBins> bins,
-                                     absl::Span<const DerivedFeature> derived = {});
+                                     absl::Span<const DerivedFeature> derived = {},
+                                     uint32_t threads = 1);
   static StatusOr<BinnedRows> Create(const Table& rows, std::vector<FeatureBins> bins,
                                      absl::Span<const DerivedFeature> derived = {}) {
     return Create(BlocksOfTable(rows), std::move(bins), derived);

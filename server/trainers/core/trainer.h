@@ -52,6 +52,9 @@ struct TrainOptions {
   // largest that implies epsilon and delta, and keeps to it whatever it decides.
   bool concentrated = false;
   Settings settings{};  // missing ones have their defaults
+  // How many threads may work on one tree. What is trained is the same for any number; algorithms
+  // other than `auto` use one.
+  uint32_t threads = 1;
   // Rows to start from that nothing protects, because everybody may see them; null: there are none.
   // That they are public is the owner's claim, which no program can check. They must not depend on
   // the private table in any way: neither on its labels or features, nor on who is in it. Their

@@ -287,6 +287,20 @@ TEST(ParseFlagsTest, TrainingJobsAreOneUnlessSaidAndAtMostSixtyFour) {
   for (const char* wrong : {"65", "-1", "some"}) EXPECT_EQ(parse(wrong, many), kExitUsage) << wrong;
 }
 
+TEST(ParseFlagsTest, TrainingThreadsAreOneUnlessSaidAndNeverNone) {
+  const auto parse = [](const char* threads, DaemonFlags& flags) {
+    const char* const arguments[] = {"coppiced",   "--data-dir",         "data",
+                                     "--insecure", "--training-threads", threads};
+    return ParseFlags(threads == nullptr ? 4 : 6, arguments, flags);
+  };
+  DaemonFlags by_default, four, wrong;
+  EXPECT_EQ(parse(nullptr, by_default), -1);
+  EXPECT_EQ(by_default.curator.training_threads, 1u);
+  EXPECT_EQ(parse("4", four), -1);
+  EXPECT_EQ(four.curator.training_threads, 4u);
+  for (const char* bad : {"0", "257", "some"}) EXPECT_EQ(parse(bad, wrong), kExitUsage) << bad;
+}
+
 TEST(ParseFlagsTest, LimitsTakeUnitsAndRefuseWhatWouldStopService) {
   const auto parse = [](const char* flag, const char* value, DaemonFlags& flags) {
     const char* const arguments[] = {"coppiced", "--data-dir", "data", "--insecure", flag, value};
