@@ -27,6 +27,28 @@ void LowerPriority() {
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
 }
 
+// The rows of a job: a pass ends at the next block once the job is to end, however many there are.
+class RowsOfJob final : public RowBlocks {
+ public:
+  RowsOfJob(const RowBlocks& rows, const std::function<Status()>& check)
+      : rows_(rows), check_(check) {}
+
+  const std::shared_ptr<const Schema>& shared_schema() const override {
+    return rows_.shared_schema();
+  }
+  size_t num_rows() const override { return rows_.num_rows(); }
+  Status ForEach(Take take) const override {
+    return rows_.ForEach([&](const Table& block) -> Status {
+      COPPICE_RETURN_IF_ERROR(check_());
+      return take(block);
+    });
+  }
+
+ private:
+  const RowBlocks& rows_;
+  const std::function<Status()>& check_;
+};
+
 // Storing takes at most one part in twenty of a job's time.
 absl::Time NextCheckpoint(absl::Time began, absl::Time stored, absl::Duration between) {
   if (between == absl::ZeroDuration()) return stored;
@@ -289,32 +311,47 @@ StatusOr<Model> JobRunner::Train(Job& job, TrainingInput& work) {
     return OkStatus();
   };
   OpenSslRandom random;
-  StatusOr<Model> model =
-      work.start ? TrainResumably(job, work, random, progress)
-                 : work.plan.trainer->Train(*work.rows, work.plan.options, random, progress);
+  const std::function<Status()> check = [this, &job] { return CheckGoesOn(job); };
+  const RowsOfJob rows(*work.rows, check);
+  StatusOr<Model> model = work.start
+                              ? TrainResumably(job, work, rows, random, progress)
+                              : work.plan.trainer->Train(rows, work.plan.options, random, progress);
   if (model.ok()) COPPICE_RETURN_IF_ERROR(CheckResult(*model, *work.schema, work.plan.releases));
   return model;
 }
 
-StatusOr<Model> JobRunner::TrainResumably(Job& job, TrainingInput& work, PrivateRandom& random,
+StatusOr<Model> JobRunner::TrainResumably(Job& job, TrainingInput& work, const RowBlocks& rows,
+                                          PrivateRandom& random,
                                           const trainers::TrainProgress& progress) {
   SeededCoins coins(work.start->seed);
   trainers::ResumableReleaser releaser(random, coins, std::move(work.released));
+  std::vector<trainers::ReleasedValues> unstored;
   absl::Time next_checkpoint = absl::Now() + options_.between_checkpoints;
+  const auto take_drawn = [&] {
+    for (trainers::ReleasedValues& drawn : releaser.TakeDrawn()) {
+      unstored.push_back(std::move(drawn));
+    }
+  };
   const auto store_and_tell = [&](double done) -> Status {
-    const Status goes_on = CheckGoesOn(job);
-    if (IsUnavailable(goes_on)) StoreCleanEnd(job, releaser.TakeDrawn());
-    COPPICE_RETURN_IF_ERROR(goes_on);
-    if (releaser.has_drawn()) {
+    COPPICE_RETURN_IF_ERROR(CheckGoesOn(job));
+    take_drawn();
+    if (!unstored.empty()) {
       // Nobody is told how far the job is before what took it there is durable.
       const absl::Time began = absl::Now();
       if (began < next_checkpoint) return OkStatus();
-      COPPICE_RETURN_IF_ERROR(StoreCheckpoint(job, releaser.TakeDrawn()));
+      COPPICE_RETURN_IF_ERROR(StoreCheckpoint(job, unstored));
+      unstored.clear();
       next_checkpoint = NextCheckpoint(began, absl::Now(), options_.between_checkpoints);
     }
     return progress(done);
   };
-  return work.plan.trainer->TrainWith(*work.rows, work.plan.options, releaser, store_and_tell);
+  StatusOr<Model> model =
+      work.plan.trainer->TrainWith(rows, work.plan.options, releaser, store_and_tell);
+  if (!model.ok() && abandoned_ && !job.cancel_asked) {
+    take_drawn();
+    StoreCleanEnd(job, unstored);
+  }
+  return model;
 }
 
 Status JobRunner::StoreCheckpoint(Job& job, absl::Span<const trainers::ReleasedValues> released) {

@@ -135,8 +135,8 @@ class JobRunner {
   // Reads the rows once, and returns their digest under the seed.
   StatusOr<std::string> ReadRows(const Job& job, const CoinSeed& seed, TrainingInput& work);
   StatusOr<Model> Train(Job& job, TrainingInput& work);
-  StatusOr<Model> TrainResumably(Job& job, TrainingInput& work, PrivateRandom& random,
-                                 const trainers::TrainProgress& progress);
+  StatusOr<Model> TrainResumably(Job& job, TrainingInput& work, const RowBlocks& rows,
+                                 PrivateRandom& random, const trainers::TrainProgress& progress);
   // Makes what was released durable, and tries for as long as that takes. Cancelled or Unavailable
   // if the job is to end first.
   Status StoreCheckpoint(Job& job, absl::Span<const trainers::ReleasedValues> released);

@@ -31,6 +31,7 @@
 #include <memory>
 #include <optional>
 
+#include "common/base/cancel_check.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -145,10 +146,13 @@ class Boosting {
     COPPICE_ASSIGN_OR_RETURN(const std::vector<LevelShares> levels,
                              SharesOfLevels(forest, choice_));
     for (uint32_t t = 0; t < choice_.trees(); ++t) {
-      COPPICE_RETURN_IF_ERROR(progress_(t / static_cast<double>(choice_.trees())));
+      const double done = t / static_cast<double>(choice_.trees());
+      COPPICE_RETURN_IF_ERROR(progress_(done));
+      const CancelCheck check([&] { return progress_(done); });  // a level of many rows takes long
       COPPICE_ASSIGN_OR_RETURN(
           std::vector<BoostTree> grown,
-          GrowBoostTree(tree_schema_, columns_, levels, choice_.detail, task, releaser_));
+          GrowBoostTree(tree_schema_, columns_, levels, choice_.detail, task, releaser_,
+                        /*prior=*/nullptr, check));
       for (BoostTree& tree : grown) trees.push_back(ToTrained(std::move(tree), task));
     }
     return OkStatus();

@@ -460,9 +460,11 @@ StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
                                                const JointColumns& columns,
                                                absl::Span<const LevelShares> levels,
                                                const ChildDetail& detail, BoostTask& task,
-                                               PrivateReleaser& releaser, StepPrior* prior) {
+                                               PrivateReleaser& releaser, StepPrior* prior,
+                                               const CancelCheck& check) {
   TreeGrower grower(columns.rows(), &tree_schema, detail, task, releaser, prior);
   for (size_t level = 0; level < levels.size(); ++level) {
+    COPPICE_RETURN_IF_ERROR(check());
     COPPICE_RETURN_IF_ERROR(
         grower.GrowLevel(columns, levels[level], /*is_last=*/level + 1 == levels.size()));
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/cancel_check.h"
 #include "common/base/status.h"
 #include "common/model/tree.h"
 #include "common/schema/schema.h"
@@ -60,12 +61,11 @@ struct LevelShares {
 // the grown tree. The last one holds the rest, and is the only one that may have no parts. `detail`
 // is for tasks of one output; numbers use only its tilt. With `prior`, which needs a `detail`
 // without parts and tilt, it says what nodes add instead of the task, and their noise is not known.
-StatusOr<std::vector<BoostTree>> GrowBoostTree(const Schema& tree_schema,
-                                               const JointColumns& columns,
-                                               absl::Span<const LevelShares> levels,
-                                               const ChildDetail& detail, BoostTask& task,
-                                               PrivateReleaser& releaser,
-                                               StepPrior* prior = nullptr);
+// `check` is asked before each level, whose error ends the growing.
+StatusOr<std::vector<BoostTree>> GrowBoostTree(
+    const Schema& tree_schema, const JointColumns& columns, absl::Span<const LevelShares> levels,
+    const ChildDetail& detail, BoostTask& task, PrivateReleaser& releaser,
+    StepPrior* prior = nullptr, const CancelCheck& check = {});
 
 // Makes one measurement of all rows, without splits: a leaf with the values that every row's scores
 // grow by.

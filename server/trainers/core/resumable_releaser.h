@@ -66,7 +66,6 @@ class ResumableReleaser final : private CoinsOfReleaser, public PrivateReleaser 
 
   // What was drawn and not taken before. The caller makes it durable before anything outside the
   // training depends on it.
-  bool has_drawn() const { return !drawn_.empty(); }
   std::vector<ReleasedValues> TakeDrawn();
 
   bool KnowsNext(size_t releases = 1) const override {
