@@ -145,9 +145,12 @@ StatusOr<JobInfo> Jobs::Submit(const JobRequest& request) {
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("job_id", request.id));
   COPPICE_RETURN_IF_ERROR(models::CheckNewId("model_id", request.model));
   const std::string hash = HashRequest(request);
+  // Asked before the job is looked for: where a repeated call meets the first, the job that fills
+  // the quota is the one that is found.
+  const Status may_submit = CheckMaySubmit(request);
   COPPICE_ASSIGN_OR_RETURN(const std::shared_ptr<Job> submitted, MadeBy(request, hash));
   if (submitted != nullptr) return book_.InfoOf(*submitted);
-  COPPICE_RETURN_IF_ERROR(CheckMaySubmit(request));
+  COPPICE_RETURN_IF_ERROR(may_submit);
   // Other owners' jobs do not wait for the plan, which may be long.
   COPPICE_ASSIGN_OR_RETURN(DatasetUse use, datasets_.Use(request.spec.dataset));
   COPPICE_ASSIGN_OR_RETURN(PublicRowsTable public_rows,
