@@ -62,7 +62,7 @@ struct CuratorOptions {
   RateLimit tickets = service::kDefaultTicketLimit;
   uint32_t training_jobs = 1;
   uint32_t training_threads = 1;  // of each job
-  uint32_t audit_days = 0;  // 0: keeps all
+  uint32_t audit_days = 0;        // 0: keeps all
   CuratorLimits limits{};
 };
 
