@@ -34,7 +34,7 @@ add_compile_definitions(COPPICE_VERSION="${PROJECT_VERSION}")
 # Rooms that a device program needs: coppice::device_session is everything but its transport, coppice::device_grpc the transport,
 # also through a relay. cmake/install.cmake says what `cmake --install` does with them.
 set(COPPICE_CLIENT_ROOMS
-  base privacy ldp schema model terms encrypt wire device/session)
+  base crypto privacy ldp schema model terms encrypt wire device/session)
 set(COPPICE_CARRIER_ROOMS
   device/grpc)
 # Rooms that the C interface (client/device/c) links, in the order of cmake/layers.txt. None needs protobuf.

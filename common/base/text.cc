@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 
 namespace coppice {
@@ -189,6 +190,34 @@ std::string AsciiStrToUpper(std::string_view text) {
   return out;
 }
 
+#ifdef __cpp_lib_to_chars
+using std::from_chars;
+#else
+// LLVM's library lacks it for floating-point numbers. strtod() rounds exactly too, but reads more:
+// white space, a sign, and hexadecimal numbers, where this stops behind the zero.
+static std::from_chars_result from_chars(const char* begin, const char* end, double& value) {
+  const std::string copy(begin, end);
+  const size_t digits = copy.starts_with('-') ? 1 : 0;
+  const char first = digits < copy.size() ? copy[digits] : ' ';
+  const char second = digits + 1 < copy.size() ? ToAsciiLower(copy[digits + 1]) : ' ';
+  if (first == '+' || first == '-' || IsAsciiSpace(first)) {
+    return {begin, std::errc::invalid_argument};
+  }
+  if (first == '0' && second == 'x') {
+    value = digits == 1 ? -0.0 : 0.0;
+    return {begin + digits + 1, std::errc()};
+  }
+  char* stopped = nullptr;
+  const double read = std::strtod(copy.c_str(), &stopped);
+  const char* const at = begin + (stopped - copy.c_str());
+  if (at == begin) return {begin, std::errc::invalid_argument};
+  const bool overflows = std::isinf(read) && (first >= '0' && first <= '9');
+  if (overflows) return {at, std::errc::result_out_of_range};
+  value = read;
+  return {at, std::errc()};
+}
+#endif
+
 bool SimpleAtod(std::string_view text, double* value) {
   text = StripAsciiWhitespace(text);
   if (text.starts_with('+')) {
@@ -196,7 +225,7 @@ bool SimpleAtod(std::string_view text, double* value) {
     if (text.starts_with('-')) return false;
   }
   double read = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+  const auto [end, error] = from_chars(text.data(), text.data() + text.size(), read);
   if (end != text.data() + text.size() || error == std::errc::invalid_argument) return false;
   if (error == std::errc::result_out_of_range) {
     // The standard leaves the value alone, whether it is too large or too small. A number in

@@ -1,12 +1,11 @@
 #include "common/encrypt/direct_message.h"
 
-#include <openssl/crypto.h>
-
 #include <algorithm>
 #include <optional>
 
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/crypto/crypto.h"
 #include "common/terms/envelope.h"
 
 namespace coppice::seal {
@@ -62,7 +61,7 @@ StatusOr<SealedRequest> SealRequest(Aead aead, const SealingPublicKey& curator,
   COPPICE_ASSIGN_OR_RETURN(Sender sender, Sender::Create(aead, curator, RequestInfo(request.key)));
   std::string plaintext = MakeEnvelope(content, plaintext_bytes);
   StatusOr<SealedMessage> sealed = sender.Seal(/*aad=*/"", plaintext, &request.secret);
-  OPENSSL_cleanse(plaintext.data(), plaintext.size());
+  crypto::Wipe(plaintext.data(), plaintext.size());
   if (!sealed.ok()) return sealed.status();
   request.message = *std::move(sealed);
   return request;

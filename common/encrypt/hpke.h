@@ -1,8 +1,7 @@
 // HPKE in base mode: messages that only the holder of a private key can open, and answers that only
 // the sender of a message can.
 //
-// Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and an Aead. OpenSSL 3.0 has the parts but not
-// HPKE itself.
+// Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and an Aead. common/crypto has the parts.
 
 #ifndef COPPICE_COMMON_ENCRYPT_HPKE_H_
 #define COPPICE_COMMON_ENCRYPT_HPKE_H_
@@ -15,11 +14,12 @@
 #include <string_view>
 
 #include "common/base/status.h"
+#include "common/crypto/crypto.h"
 #include "common/encrypt/sealing_key.h"
 
 namespace coppice::seal {
 
-inline constexpr size_t kTagBytes = 16;
+using crypto::kTagBytes;
 inline constexpr size_t kMaxMessageBytes = size_t{1} << 20;
 
 // A message as it is sent. `ciphertext` ends with the tag.
@@ -41,11 +41,11 @@ struct MessageSecret {
 
 // Seals messages for one recipient.
 //
-// Guarantee  every message has an ephemeral key of its own from OpenSSL's private generator, which
-//            is wiped afterwards: the sender cannot open what it sealed.
+// Guarantee  every message has an ephemeral key of its own from the private generator, which is
+//            wiped afterwards: the sender cannot open what it sealed.
 // Errors     InvalidArgument: a public key of small order, under which everybody could open, or a
 //            message above kMaxMessageBytes. Unavailable: the random source fails. Internal:
-//            OpenSSL lacks a part.
+//            the library for cryptography lacks a part.
 // Threads    not thread-safe.
 // Source     RFC 9180, sections 4.1, 5.1 and 6.1; one message per context, so its sequence number
 //            is always 0.
@@ -68,12 +68,12 @@ class Sender {
   std::unique_ptr<Parts> parts_;
 };
 
-// Opens messages that were sealed for one key and `info`. It keeps OpenSSL's objects between
-// messages: making them takes longer than the curve.
+// Opens messages that were sealed for one key and `info`. It keeps the library's objects
+// between messages: making them takes longer than the curve.
 //
 // Errors     InvalidArgument: the message was changed, or sealed for another key, info or aad; or
 //            it is too short or above kMaxMessageBytes; or its ephemeral key is of small order.
-//            Internal: OpenSSL fails, which says nothing about the message.
+//            Internal: the library for cryptography fails, which says nothing about the message.
 // Threads    not thread-safe.
 // Source     as Sender.
 class Recipient {
@@ -103,7 +103,8 @@ class Recipient {
 //            secret sealed for this very message and label. An answer's length follows from the
 //            plaintext's.
 // Errors     SealAnswer(): Unavailable: the random source fails. OpenAnswer(): InvalidArgument: it
-//            was changed, or answers another message. Both: Internal: OpenSSL fails.
+//            was changed, or answers another message. Both: Internal: the library for cryptography
+//            fails.
 // Source     RFC 9458, section 4.4; RFC 9180, section 5.3.
 StatusOr<std::string> SealAnswer(Aead aead, const MessageSecret& secret,
                                  std::string_view encapsulated, std::string_view label,

@@ -1,12 +1,11 @@
 #include "common/encrypt/report_seal.h"
 
-#include <openssl/crypto.h>
-
 #include <string_view>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/crypto/crypto.h"
 
 namespace coppice::seal {
 namespace {
@@ -65,7 +64,7 @@ StatusOr<SealedMessage> ReportSealer::Seal(const Ticket& ticket, std::string_vie
   }
   std::string plaintext = Padded(payload, payload_bytes_);
   StatusOr<SealedMessage> sealed = sender_.Seal(ticket.ToBytes(), plaintext);
-  OPENSSL_cleanse(plaintext.data(), plaintext.size());
+  crypto::Wipe(plaintext.data(), plaintext.size());
   return sealed;
 }
 

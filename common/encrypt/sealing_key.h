@@ -11,12 +11,12 @@
 #include <string_view>
 
 #include "common/base/status.h"
+#include "common/crypto/crypto.h"
 
 namespace coppice::seal {
 
-// Identifiers of RFC 9180, section 7.3. A study has one for all its devices: a choice per device
-// would reveal weak processors.
-enum class Aead : uint16_t { kAes128Gcm = 1, kChaCha20Poly1305 = 3 };
+// A study has one for all its devices: a choice per device would reveal weak processors.
+using crypto::Aead;
 
 inline constexpr size_t kSealingKeyBytes = 32;  // X25519, either half
 using SealingPublicKey = std::array<uint8_t, kSealingKeyBytes>;
@@ -28,11 +28,12 @@ SealingKeyId SealingKeyIdOf(Aead aead, const SealingPublicKey& key);
 
 // A private X25519 key.
 //
-// Guarantee  Generate() draws from OpenSSL's private generator. The destructor wipes the key from
+// Guarantee  Generate() draws from the private generator. The destructor wipes the key from
 //            memory.
 // Errors     InvalidArgument: a text or a file that is no such key; the message says what to do.
 //            FailedPrecondition: a key file that everybody on the machine may open. Unavailable:
-//            the random source or the file system fails. Internal: OpenSSL lacks X25519.
+//            the random source or the file system fails. Internal: the library for cryptography
+//            lacks X25519.
 // Threads    immutable; safe to share.
 // Source     RFC 7748.
 class SealingKey {

@@ -1,7 +1,5 @@
 #include "common/privacy/openssl_random.h"
 
-#include <openssl/crypto.h>
-#include <openssl/rand.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "common/base/part_of.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/crypto/crypto.h"
 
 namespace coppice {
 namespace {
@@ -36,9 +35,9 @@ size_t FindUndecided(absl::Span<const SignedSteps> draws, size_t from) {
 
 constexpr size_t kWordsIn64Bits = 4;
 
-uint64_t Load64(const uint16_t* words) {
+uint64_t Load64(const uint16_t* from, size_t words = kWordsIn64Bits) {
   uint64_t bits = 0;
-  std::memcpy(&bits, words, sizeof(bits));
+  std::memcpy(&bits, from, words * sizeof(*from));
   return bits;
 }
 
@@ -54,41 +53,47 @@ uint64_t PopCount(uint64_t bits) {
 
 OpenSslRandom::OpenSslRandom() : fork_generation_(ForkGeneration()) {}
 
-OpenSslRandom::~OpenSslRandom() { OPENSSL_cleanse(words_.data(), sizeof(words_)); }
+OpenSslRandom::~OpenSslRandom() { crypto::Wipe(words_.data(), sizeof(words_)); }
 
-Status OpenSslRandom::EnsureWord() {
+void OpenSslRandom::BeginCall() {
+  if constexpr (!kDrawsAhead) next_ = kWords;
+}
+
+Status OpenSslRandom::EnsureWord(size_t wanted) {
   const uint64_t generation = fork_count.load(std::memory_order_relaxed);
   if (next_ < kWords && generation == fork_generation_) [[likely]] {
     return OkStatus();
   }
   next_ = kWords;  // the parent has the remaining words too
   fork_generation_ = generation;
-  // Only 1 is success; 0 and -1 are not.
-  if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(words_.data()), sizeof(words_)) != 1) {
+  const size_t drawn = kDrawsAhead ? kWords : std::min(wanted, kWords);
+  if (!crypto::DrawRandom(words_.data() + (kWords - drawn), drawn * sizeof(words_[0]))) {
     return UnavailableError("the system's random source failed; nothing was randomized");
   }
-  next_ = 0;
+  next_ = kWords - drawn;
   return OkStatus();
 }
 
 StatusOr<uint16_t> OpenSslRandom::NextWord() {
-  COPPICE_RETURN_IF_ERROR(EnsureWord());
+  COPPICE_RETURN_IF_ERROR(EnsureWord(1));
   return words_[next_++];
 }
 
 StatusOr<uint64_t> OpenSslRandom::NextBits(int count) {
   if (count == 0) return 0;
-  COPPICE_RETURN_IF_ERROR(EnsureWord());
-  if (kWords - next_ < kWordsIn64Bits) {
+  const size_t words = static_cast<size_t>(count + 15) / 16;
+  COPPICE_RETURN_IF_ERROR(EnsureWord(words));
+  if (kWords - next_ < (kDrawsAhead ? kWordsIn64Bits : words)) {
     next_ = kWords;  // too few bits for any count: skip them
-    COPPICE_RETURN_IF_ERROR(EnsureWord());
+    COPPICE_RETURN_IF_ERROR(EnsureWord(words));
   }
-  const uint64_t bits = Load64(words_.data() + next_);
-  next_ += static_cast<size_t>(count + 15) / 16;
+  const uint64_t bits = Load64(words_.data() + next_, kDrawsAhead ? kWordsIn64Bits : words);
+  next_ += words;
   return count == 64 ? bits : bits & ((uint64_t{1} << count) - 1);
 }
 
 StatusOr<uint64_t> OpenSslRandom::UniformBelow(uint64_t bound) {
+  BeginCall();
   if (bound == 0) return InvalidArgumentError("the bound of a uniform draw must be positive");
   // Draws as many bits as bound - 1 has, until they are below the bound: a modulo would be biased.
   const int bits = std::bit_width(bound - 1);
@@ -109,7 +114,7 @@ StatusOr<bool> OpenSslRandom::Bernoulli(uint64_t numerator, uint64_t denominator
 StatusOr<uint64_t> OpenSslRandom::CountOnes(uint64_t count) {
   uint64_t ones = 0;
   while (count >= 64) {
-    COPPICE_RETURN_IF_ERROR(EnsureWord());
+    COPPICE_RETURN_IF_ERROR(EnsureWord(kWordsIn64Bits));
     const size_t run = std::min<uint64_t>(count / 64, (kWords - next_) / kWordsIn64Bits);
     if (run == 0) next_ = kWords;  // fewer than 64 bits are left: skip them
     const uint16_t* const words = words_.data() + next_;
@@ -126,6 +131,7 @@ StatusOr<uint64_t> OpenSslRandom::CountOnes(uint64_t count) {
 // successes; where it is 0, those that drew 1 as failures. Half are settled each time, so it takes
 // two bits per trial. Only how many drew what matters, which is a count of ones.
 StatusOr<uint64_t> OpenSslRandom::Binomial(uint64_t trials, uint32_t numerator) {
+  BeginCall();
   uint64_t successes = 0;
   for (uint32_t digit = uint32_t{1} << 31; digit != 0 && trials > 0; digit >>= 1) {
     COPPICE_ASSIGN_OR_RETURN(const uint64_t zeros, CountOnes(trials));  // by symmetry
@@ -140,8 +146,9 @@ StatusOr<uint64_t> OpenSslRandom::Binomial(uint64_t trials, uint32_t numerator) 
 }
 
 Status OpenSslRandom::Geometric(const GeometricTable& table, absl::Span<SignedSteps> out) {
+  BeginCall();
   while (!out.empty()) {
-    COPPICE_RETURN_IF_ERROR(EnsureWord());
+    COPPICE_RETURN_IF_ERROR(EnsureWord(std::min(out.size(), kMaxRun)));
     const size_t run = std::min({out.size(), kWords - next_, kMaxRun});
     const uint16_t* const words = words_.data() + next_;
     for (size_t i = 0; i < run; ++i) out[i] = table.Lookup(words[i]);

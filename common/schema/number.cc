@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "common/base/text.h"
@@ -16,6 +18,23 @@ std::optional<double> ParseFinite(std::string_view text) {
   return value + 0.0;  // -0 becomes 0: one spelling per value
 }
 
+#ifndef __cpp_lib_to_chars
+// LLVM's library lacks to_chars() for floating-point numbers: the fewest digits that are read as
+// the same number are found by trying.
+std::string ShortestNumber(double value) {
+  char buffer[32];
+  for (int digits = 1; digits <= 17; ++digits) {
+    snprintf(buffer, sizeof(buffer), "%.*g", digits, value);
+    if (std::strtod(buffer, nullptr) == value) break;
+  }
+  if (std::abs(value) >= 1e15 || value != std::floor(value)) return buffer;
+  char whole[32];
+  snprintf(whole, sizeof(whole), "%.0f", value);
+  return std::string_view(whole).size() <= std::string_view(buffer).size() ? whole : buffer;
+}
+
+std::string ReadableNumber(double value) { return ShortestNumber(value); }
+#else
 std::string ShortestNumber(double value) {
   char buffer[32];
   const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
@@ -30,5 +49,6 @@ std::string ReadableNumber(double value) {
       std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed);
   return std::string(buffer, end.ptr);
 }
+#endif
 
 }  // namespace coppice

@@ -23,12 +23,6 @@ KeyPtr PrivateKeyFromPem(std::string_view pem) {
   return key;
 }
 
-KeyPtr PublicKeyFromPem(std::string_view pem) {
-  KeyPtr key(PEM_read_bio_PUBKEY(ReaderOf(pem).get(), nullptr, NoPassphrase, nullptr));
-  ERR_clear_error();
-  return key;
-}
-
 PemCertificates CertificatesFromPem(std::string_view pem) {
   PemCertificates read;
   const BioPtr reader = ReaderOf(pem);

@@ -27,7 +27,6 @@ using KeyPtr = std::unique_ptr<EVP_PKEY, OpenSslFree>;
 using CertificatePtr = std::unique_ptr<X509, OpenSslFree>;
 
 KeyPtr PrivateKeyFromPem(std::string_view pem);
-KeyPtr PublicKeyFromPem(std::string_view pem);
 
 struct PemCertificates {
   std::vector<CertificatePtr> certificates;  // in their order, up to the first bad one

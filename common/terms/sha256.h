@@ -1,7 +1,8 @@
 // SHA-256 of byte strings, one after another.
 //
 // OpenSSL's default provider does not fail at this. If it is configured away, the digest is all
-// zeros: then no ticket and no channel of that process works either, so nothing depends on it.
+// zeros: then no ticket and no channel of that process works either, so nothing depends on it. In
+// WebAssembly nothing can fail.
 
 #ifndef COPPICE_COMMON_TERMS_SHA256_H_
 #define COPPICE_COMMON_TERMS_SHA256_H_
@@ -9,10 +10,9 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <string_view>
 
-struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
+#include "common/crypto/crypto.h"
 
 namespace coppice {
 
@@ -30,7 +30,7 @@ class Sha256Stream {
   Sha256Digest Finish();
 
  private:
-  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
+  crypto::Sha256Hash hash_;
   bool good_;
 };
 

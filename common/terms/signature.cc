@@ -1,51 +1,46 @@
 #include "common/terms/signature.h"
 
-#include <openssl/crypto.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-
 #include <algorithm>
-#include <memory>
+#include <optional>
 #include <string_view>
 
 #include "common/base/status.h"
-#include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/terms/pem.h"
+#include "common/crypto/crypto.h"
 #include "common/terms/sha256.h"
 
 namespace coppice {
 namespace {
 
 constexpr std::string_view kPinPrefix = "ed25519:";
+constexpr std::string_view kPemBegin = "-----BEGIN PUBLIC KEY-----";
+constexpr std::string_view kPemEnd = "-----END PUBLIC KEY-----";
+// A SubjectPublicKeyInfo of Ed25519 up to its 32 bytes (RFC 8410, section 4): nothing in it varies.
+constexpr std::string_view kPublicKeyInfo("\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00", 12);
 
-struct ContextDeleter {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-using ContextPtr = std::unique_ptr<EVP_MD_CTX, ContextDeleter>;
-
-const uint8_t* BytesOf(std::string_view text) {
-  return reinterpret_cast<const uint8_t*>(text.data());
+std::optional<PublicKey> KeyOf(std::string_view raw) {
+  PublicKey key{};
+  if (raw.size() != key.size()) return std::nullopt;
+  std::copy(raw.begin(), raw.end(), key.begin());
+  return key;
 }
 
-KeyPtr PrivateKeyOf(const SigningKey::Seed& seed) {
-  return KeyPtr(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, seed.data(), seed.size()));
-}
-
-KeyPtr PublicKeyOf(const PublicKey& key) {
-  return KeyPtr(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, key.data(), key.size()));
-}
-
-StatusOr<PublicKey> RawPublicKey(const EVP_PKEY* key) {
-  PublicKey raw{};
-  size_t size = raw.size();
-  if (key == nullptr || EVP_PKEY_id(key) != EVP_PKEY_ED25519 ||
-      EVP_PKEY_get_raw_public_key(key, raw.data(), &size) != 1 || size != raw.size()) {
-    ERR_clear_error();
-    return InvalidArgumentError("is no public Ed25519 key");
+// The key of the first such block in a PEM text, if it is one of Ed25519.
+std::optional<PublicKey> FromPublicPem(std::string_view text) {
+  const size_t begin = text.find(kPemBegin);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const size_t from = begin + kPemBegin.size();
+  const size_t end = text.find(kPemEnd, from);
+  if (end == std::string_view::npos) return std::nullopt;
+  std::string base64, der;
+  for (const char letter : text.substr(from, end - from)) {
+    if (letter != '\n' && letter != '\r' && letter != ' ' && letter != '\t') base64 += letter;
   }
-  return raw;
+  std::string_view info;
+  if (!Base64Unescape(base64, &der)) return std::nullopt;
+  info = der;
+  if (!ConsumePrefix(&info, kPublicKeyInfo)) return std::nullopt;
+  return KeyOf(info);
 }
 
 }  // namespace
@@ -58,72 +53,31 @@ KeyId KeyIdOf(const PublicKey& key) {
 }
 
 StatusOr<SigningKey> SigningKey::FromSeed(const Seed& seed) {
-  const KeyPtr key = PrivateKeyOf(seed);
-  const StatusOr<PublicKey> public_key = RawPublicKey(key.get());
-  if (!public_key.ok()) return InternalError("OpenSSL cannot make an Ed25519 key");
-  return SigningKey(seed, *public_key);
+  PublicKey public_key{};
+  if (crypto::Ed25519PublicKeyOf(seed, public_key)) return SigningKey(seed, public_key);
+  crypto::ForgetErrors();
+  return InternalError("the library for cryptography cannot make an Ed25519 key");
 }
 
-StatusOr<SigningKey> SigningKey::FromPem(std::string_view pem) {
-  const KeyPtr key = PrivateKeyFromPem(pem);
-  Seed seed;
-  size_t size = seed.size();
-  if (key == nullptr || EVP_PKEY_id(key.get()) != EVP_PKEY_ED25519 ||
-      EVP_PKEY_get_raw_private_key(key.get(), seed.data(), &size) != 1 || size != seed.size()) {
-    ERR_clear_error();
-    return InvalidArgumentError(
-        "is no private Ed25519 key in PEM without a passphrase; make one with `openssl genpkey "
-        "-algorithm ed25519`");
-  }
-  StatusOr<SigningKey> made = FromSeed(seed);
-  OPENSSL_cleanse(seed.data(), seed.size());
-  return made;
-}
-
-SigningKey::~SigningKey() { OPENSSL_cleanse(seed_.data(), seed_.size()); }
+SigningKey::~SigningKey() { crypto::Wipe(seed_.data(), seed_.size()); }
 
 StatusOr<Signature> SigningKey::Sign(std::string_view domain, std::string_view message) const {
-  const std::string signed_bytes = StrCat(domain, message);
-  const KeyPtr key = PrivateKeyOf(seed_);
-  const ContextPtr context(EVP_MD_CTX_new());
   Signature signature{};
-  size_t size = signature.size();
-  if (key == nullptr || context == nullptr ||
-      EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) != 1 ||
-      EVP_DigestSign(context.get(), signature.data(), &size, BytesOf(signed_bytes),
-                     signed_bytes.size()) != 1 ||
-      size != signature.size()) {
-    ERR_clear_error();
-    return InternalError("OpenSSL cannot sign with Ed25519");
-  }
-  return signature;
+  if (crypto::Ed25519Sign(seed_, StrCat(domain, message), signature)) return signature;
+  crypto::ForgetErrors();
+  return InternalError("the library for cryptography cannot sign with Ed25519");
 }
 
 bool IsSignedBy(const PublicKey& key, std::string_view domain, std::string_view message,
                 const Signature& signature) {
-  const std::string signed_bytes = StrCat(domain, message);
-  const KeyPtr verifier = PublicKeyOf(key);
-  const ContextPtr context(EVP_MD_CTX_new());
-  const bool good =
-      verifier != nullptr && context != nullptr &&
-      EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, verifier.get()) == 1 &&
-      EVP_DigestVerify(context.get(), signature.data(), signature.size(), BytesOf(signed_bytes),
-                       signed_bytes.size()) == 1;
-  ERR_clear_error();
+  const bool good = crypto::Ed25519Verify(key, StrCat(domain, message), signature);
+  crypto::ForgetErrors();
   return good;
 }
 
 std::string ToPem(const PublicKey& key) {
-  const KeyPtr public_key = PublicKeyOf(key);
-  const BioPtr out(BIO_new(BIO_s_mem()));
-  if (public_key == nullptr || out == nullptr ||
-      PEM_write_bio_PUBKEY(out.get(), public_key.get()) != 1) {
-    ERR_clear_error();
-    return "";
-  }
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(out.get(), &text);
-  return {text, static_cast<size_t>(size)};
+  return StrCat(kPemBegin, "\n", Base64Escape(StrCat(kPublicKeyInfo, AsBytes(key))), "\n", kPemEnd,
+                "\n");
 }
 
 std::string ToPin(const PublicKey& key) { return StrCat(kPinPrefix, Base64Escape(AsBytes(key))); }
@@ -131,15 +85,10 @@ std::string ToPin(const PublicKey& key) { return StrCat(kPinPrefix, Base64Escape
 StatusOr<PublicKey> ParsePublicKey(std::string_view text) {
   std::string_view pin = StripAsciiWhitespace(text);
   std::string raw;
-  PublicKey key;
-  if (ConsumePrefix(&pin, kPinPrefix) && Base64Unescape(pin, &raw) && raw.size() == key.size()) {
-    std::copy(raw.begin(), raw.end(), key.begin());
-    return key;
-  }
-  if (StrContains(text, "BEGIN PUBLIC KEY")) {
-    const StatusOr<PublicKey> parsed = RawPublicKey(PublicKeyFromPem(text).get());
-    if (parsed.ok()) return parsed;
-  }
+  std::optional<PublicKey> key;
+  if (ConsumePrefix(&pin, kPinPrefix) && Base64Unescape(pin, &raw)) key = KeyOf(raw);
+  if (!key.has_value()) key = FromPublicPem(text);
+  if (key.has_value()) return *key;
   return InvalidArgumentError(
       "is no public Ed25519 key: neither PEM nor \"ed25519:\" and 32 bytes in base64; `coppice "
       "study key` prints the curator's");

@@ -1,10 +1,10 @@
-// Ed25519 signatures (RFC 8032) by OpenSSL: the curator signs, devices verify.
+// Ed25519 signatures (RFC 8032): the curator signs, devices verify.
 //
 // Guarantee  every signature is over `domain` and then the message, and every domain ends with a
 //            zero byte that it has nowhere else, so a signature of one kind is never one of
 //            another. Signing is deterministic: the same key and message give the same bytes.
 // Errors     InvalidArgument: a text that is no key; the message says what is expected. Internal:
-//            OpenSSL cannot sign.
+//            the library for cryptography cannot sign.
 // Threads    all of it immutable; safe to share.
 
 #ifndef COPPICE_COMMON_TERMS_SIGNATURE_H_

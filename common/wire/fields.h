@@ -26,7 +26,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -35,6 +34,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "absl/base/casts.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
 #include "common/wire/field_error.h"
@@ -214,7 +214,7 @@ class FieldsReader {
 
   template <typename Number>
   static Number NumberOf(uint64_t bits) {
-    if constexpr (std::is_same_v<Number, double>) return std::bit_cast<double>(bits);
+    if constexpr (std::is_same_v<Number, double>) return absl::bit_cast<double>(bits);
     if constexpr (std::is_same_v<Number, bool>) return bits != 0;
     // An enumerator is kept in one byte; any value that does not fit is unknown all the same.
     if constexpr (sizeof(Number) == 1)

@@ -1,8 +1,9 @@
 #include "common/wire/message_reader.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
+
+#include "absl/base/casts.h"
 
 namespace coppice {
 namespace {
@@ -132,7 +133,7 @@ bool MessageReader::Read(int64_t& value) const {
 }
 
 bool MessageReader::Read(double& value) const {
-  if (type_ == Type::kFixed64) value = std::bit_cast<double>(number_);
+  if (type_ == Type::kFixed64) value = absl::bit_cast<double>(number_);
   return type_ == Type::kFixed64;
 }
 

@@ -4,11 +4,12 @@
 #ifndef COPPICE_COMMON_WIRE_MESSAGE_WRITER_H_
 #define COPPICE_COMMON_WIRE_MESSAGE_WRITER_H_
 
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "absl/base/casts.h"
 
 namespace coppice {
 
@@ -22,7 +23,7 @@ class MessageWriter {
     Varint(value);
   }
   void Double(uint32_t field, double value) {
-    const auto bits = std::bit_cast<uint64_t>(value);
+    const auto bits = absl::bit_cast<uint64_t>(value);
     if (bits == 0) return;
     Varint(field << 3 | kFixed64Type);
     for (int shift = 0; shift < 64; shift += 8) bytes_.push_back(static_cast<char>(bits >> shift));

@@ -89,7 +89,7 @@ expect 'the second source' "$(contents "$second_source")" \
   'imports std::random_device' std::mersenne_twister_engine
 
 # No object on the way from a row to its report uses anything but the private generator.
-path=("$build"/common/{privacy/libcoppice_privacy,ldp/libcoppice_ldp,encrypt/libcoppice_encrypt}.a
+path=("$build"/common/{crypto/libcoppice_crypto,privacy/libcoppice_privacy,ldp/libcoppice_ldp,encrypt/libcoppice_encrypt}.a
       "$build"/client/device/libcoppice_device_session.a)
 expect 'the private path' "$(imports "${path[@]}")" "$private"
 # A trainer uses no generator at all: its draws are passed in.
