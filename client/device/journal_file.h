@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "client/device/journal.h"
+#include "client/device/journal_storage.h"
 #include "common/base/status.h"
 
 namespace coppice {
@@ -25,20 +26,20 @@ namespace coppice {
 //            FailedPrecondition: somebody else changed, replaced or removed the file, or it has
 //            several names.
 // Threads    not safe to share.
-class JournalFile {
+class JournalFile final : public JournalStorage {
  public:
   // Makes a file of `first_bytes`, readable by its owner only, if there is none.
   static StatusOr<JournalFile> Open(const std::string& path, std::string_view first_bytes);
   JournalFile(JournalFile&& other) noexcept;
   JournalFile& operator=(JournalFile&&) = delete;
-  ~JournalFile();
+  ~JournalFile() override;
 
   uint64_t size() const { return size_; }
   // Reads all of it, and remembers its end.
-  StatusOr<std::string> ReadAll();
-  Status Write(const JournalWrite& write);
+  StatusOr<std::string> ReadAll() override;
+  Status Write(const JournalWrite& write) override;
   // Cuts the file to its first `size` bytes, durably.
-  Status Truncate(uint64_t size);
+  Status Truncate(uint64_t size) override;
 
  private:
   // A folder, and the name in it.

@@ -1,4 +1,4 @@
-// A journal in a file, for the programs of one process.
+// A journal in a file, or with the caller of the C interface, for the programs of one process.
 
 #ifndef COPPICE_CLIENT_DEVICE_JOURNAL_STORE_H_
 #define COPPICE_CLIENT_DEVICE_JOURNAL_STORE_H_
@@ -6,39 +6,16 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "client/device/journal.h"
-#include "client/device/journal_file.h"
+#include "client/device/journal_storage.h"
+#include "client/device/process_mark.h"
 #include "common/base/status.h"
 
 namespace coppice {
-
-// Tells a process from the children that it forks.
-//
-// Guarantee  IsMine() is true in the process that made the mark, and in no child of any fork() or
-//            clone() with memory of its own: the kernel wipes the mark's page there
-//            (MADV_WIPEONFORK). Process ids would not do; they repeat, over time and over
-//            namespaces.
-// Errors     Make(): Unavailable.
-// Threads    safe to share.
-class ProcessMark {
- public:
-  static StatusOr<ProcessMark> Make();
-  ProcessMark(ProcessMark&& other) noexcept;
-  ProcessMark& operator=(ProcessMark&&) = delete;
-  ~ProcessMark();
-
-  bool IsMine() const { return *page_ == kMine; }
-
- private:
-  static constexpr unsigned char kMine = 1;
-
-  explicit ProcessMark(unsigned char* page) : page_(page) {}
-
-  unsigned char* page_;
-};
 
 // Guarantee  What a change acknowledged is on disk and survives a crash at any point. One process
 //            at a time holds the file, and only the one that opened it: a child after fork() is
@@ -50,6 +27,9 @@ class JournalStore {
  public:
   // Opens the journal, or makes one, and cuts off a torn end.
   static StatusOr<std::unique_ptr<JournalStore>> Open(const std::string& path);
+  // The same on a storage of another kind, which already has a journal. Errors name it.
+  static StatusOr<std::unique_ptr<JournalStore>> OpenOn(std::unique_ptr<JournalStorage> storage,
+                                                        std::string_view name);
 
   // The journal, for as long as nobody else may use it: whoever changes it must call WritePending()
   // before letting go.
@@ -58,7 +38,7 @@ class JournalStore {
     Journal& operator*() const { return *store_->journal_; }
     Journal* operator->() const { return store_->journal_.get(); }
     // Stores the bytes, and tells nobody.
-    Status Write(const JournalWrite& write) const { return store_->file_.Write(write); }
+    Status Write(const JournalWrite& write) const { return store_->storage_->Write(write); }
     // Stores what the last change waits for, if anything, and tells the journal.
     Status WritePending();
 
@@ -77,15 +57,16 @@ class JournalStore {
   Status Change(absl::FunctionRef<Status(Journal&)> change);
 
  private:
-  JournalStore(ProcessMark mark, JournalFile file, std::unique_ptr<Journal> journal)
-      : mark_(std::move(mark)), file_(std::move(file)), journal_(std::move(journal)) {}
+  JournalStore(ProcessMark mark, std::unique_ptr<JournalStorage> storage,
+               std::unique_ptr<Journal> journal)
+      : mark_(std::move(mark)), storage_(std::move(storage)), journal_(std::move(journal)) {}
 
   // Called before the mutex is touched, as another thread may have held it at a fork().
   Status CheckOwner() const;
 
   const ProcessMark mark_;
   std::mutex mutex_;
-  JournalFile file_;
+  const std::unique_ptr<JournalStorage> storage_;
   const std::unique_ptr<Journal> journal_;
 };
 

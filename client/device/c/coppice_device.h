@@ -83,6 +83,21 @@ typedef struct {
   size_t num_values;
 } coppice_own_column;
 
+/* A journal that the caller keeps, for places without files, such as a page in a browser. */
+typedef struct {
+  size_t struct_size;
+  const uint8_t* bytes; /* all that it kept so far, in its order; read while the device is opened */
+  size_t size;          /* 0: a new journal */
+  /* Keeps `bytes`: behind all others, or where `replaces` is 1 in their place, and then all of them
+   * or none. Returns COPPICE_OK, or a code, and then nothing was kept. It must be durable before
+   * anything that the library says afterwards has an effect: a caller that cannot wait for the disk
+   * in here carries no call, and shows no outcome, until it is, and closes the device if it fails.
+   * Two devices over one journal must not both succeed; the caller refuses the later one. It may
+   * use no function of this library. */
+  int32_t (*write)(void* context, int32_t replaces, const uint8_t* bytes, size_t size);
+  void* context;
+} coppice_journal_keeper;
+
 typedef struct {
   size_t struct_size;
   const char* journal_path; /* a file that only this device uses; made if there is none */
@@ -132,6 +147,9 @@ typedef struct {
    * columns. */
   const coppice_own_column* own_columns;
   size_t num_own_columns;
+
+  /* In the place of journal_path, which is NULL then. */
+  const coppice_journal_keeper* keeper;
 } coppice_device_options;
 
 /* Sensible caps: epsilon 4 per report and 8 in all, 100 reports waiting, a journal of 256 kB, the

@@ -102,15 +102,72 @@ std::function<int64_t()> ReadClock(const coppice_device_options& options) {
   return [clock = options.clock, context = options.clock_context] { return clock(context); };
 }
 
+// A journal that the caller keeps.
+class KeptJournal final : public JournalStorage {
+ public:
+  explicit KeptJournal(const coppice_journal_keeper& keeper) : keeper_(keeper) {}
+
+  StatusOr<std::string> ReadAll() override {
+    if (keeper_.size > 0) {
+      return std::string(reinterpret_cast<const char*>(keeper_.bytes), keeper_.size);
+    }
+    std::string bytes = Journal::NewBytes();
+    COPPICE_RETURN_IF_ERROR(Keep(/*replaces=*/true, bytes));
+    return bytes;
+  }
+  Status Write(const JournalWrite& write) override {
+    return Keep(write.kind == JournalWrite::Kind::kReplace, write.bytes);
+  }
+  Status Truncate(uint64_t size) override {
+    return Keep(/*replaces=*/true, std::string_view(reinterpret_cast<const char*>(keeper_.bytes),
+                                                    static_cast<size_t>(size)));
+  }
+
+ private:
+  Status Keep(bool replaces, std::string_view bytes) {
+    const int32_t code =
+        keeper_.write(keeper_.context, replaces ? 1 : 0,
+                      reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    if (code == COPPICE_OK) return OkStatus();
+    const bool is_code = code > 0 && code <= 16;
+    return Status(is_code ? static_cast<StatusCode>(code) : StatusCode::kUnavailable,
+                  "the journal's keeper could not keep what was written");
+  }
+
+  coppice_journal_keeper keeper_;  // its bytes are there only while the journal is opened
+};
+
+StatusOr<std::unique_ptr<JournalStore>> OpenJournal(const coppice_device_options& options) {
+  if (options.keeper != nullptr) {
+    coppice_journal_keeper keeper{};
+    if (!CopyIn(options.keeper, keeper) || keeper.write == nullptr ||
+        (keeper.bytes == nullptr && keeper.size > 0)) {
+      return Missing("the keeper, its write or its bytes");
+    }
+    return JournalStore::OpenOn(std::make_unique<KeptJournal>(keeper), "the journal");
+  }
+#ifdef __wasm__
+  return InvalidArgumentError("there are no files here: set keeper");
+#else
+  return JournalStore::Open(options.journal_path);
+#endif
+}
+
+Status CheckJournal(const coppice_device_options& options) {
+  const bool has_path = options.journal_path != nullptr && *options.journal_path != '\0';
+  if (options.keeper == nullptr) return has_path ? OkStatus() : Missing("journal_path");
+  return !has_path
+             ? OkStatus()
+             : InvalidArgumentError("a journal has a file or a keeper; leave one of them NULL");
+}
+
 // Where there is no room to write the journal anew now, the next visit does.
 void ForgetFinal(coppice_device& device) {
   (void)device.journal->Change([&](Journal& journal) { return journal.Forget(device.clock()); });
 }
 
 StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_options& options) {
-  if (options.journal_path == nullptr || *options.journal_path == '\0') {
-    return Missing("journal_path");
-  }
+  COPPICE_RETURN_IF_ERROR(CheckJournal(options));
   if (options.subject == nullptr) return Missing("subject");
   COPPICE_ASSIGN_OR_RETURN(Policy policy, ReadPolicy(options));
   auto device = std::make_unique<coppice_device>(std::move(policy));
@@ -122,7 +179,7 @@ StatusOr<std::unique_ptr<coppice_device>> OpenDevice(const coppice_device_option
   device->clock = ReadClock(options);
   // OpenSSL's generator takes its memory at the first draw: here, where there is no row yet.
   COPPICE_RETURN_IF_ERROR(device->random.UniformBelow(2).status());
-  COPPICE_ASSIGN_OR_RETURN(device->journal, JournalStore::Open(options.journal_path));
+  COPPICE_ASSIGN_OR_RETURN(device->journal, OpenJournal(options));
   ForgetFinal(*device);
   return device;
 }
