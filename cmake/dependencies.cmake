@@ -1,4 +1,18 @@
 # Every dependency is a Debian 12 package; deploy/packages.txt lists them by name.
+
+# In WebAssembly a device's rooms use headers of Abseil alone, and the cryptography of the page's bundle (client/js).
+if(EMSCRIPTEN)
+  find_path(abseil absl/types/span.h PATHS /usr/include NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+  # By a link of its own: the folder has headers of this machine too.
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
+  file(CREATE_LINK ${abseil}/absl ${CMAKE_BINARY_DIR}/include/absl SYMBOLIC)
+  add_library(coppice_abseil_headers INTERFACE)
+  target_include_directories(coppice_abseil_headers SYSTEM INTERFACE ${CMAKE_BINARY_DIR}/include)
+  set(COPPICE_LIBRARY_absl coppice_abseil_headers)
+  set(COPPICE_LIBRARY_openssl "")
+  return()
+endif()
+
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(absl REQUIRED)

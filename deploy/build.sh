@@ -4,6 +4,7 @@
 #   deploy/build.sh PRESET [TARGET...]   a preset with its tests, or some targets of it
 #   deploy/build.sh programs [python]    coppiced, coppice, coppice-relay and coppice-lab, in less time and without the packages
 #                                        that only tests need; in build/release as it is, if it was built before
+#   deploy/build.sh js                   the npm package for devices in web pages and Node, in build/js
 #
 # With COPPICE_UNITY=ON in the environment the sources of a room are compiled together, as for `programs`; with
 # COPPICE_UNIT_TESTS=OFF `all` leaves out the tests labelled unit, which the sanitizers run.
@@ -37,8 +38,14 @@ if [[ " ${*:2} " == *" site "* ]]; then
 fi
 case "${1:-}" in
   "" | -*)
-    sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
+    ;;
+  js)
+    # A Node that is not Debian's brings its own npm.
+    command -v npm >/dev/null || packages+=(deploy/console/packages.txt)
+    deploy/install-packages.sh deploy/js/packages.txt "${packages[@]}"
+    exec deploy/js/build.sh
     ;;
   programs)
     preset=release

@@ -12,7 +12,9 @@
 #   tests/run.sh proofs      the proofs in Coq, and the tables that they make for the tests (docs/research/proofs.md); long
 #                            includes them
 #   tests/run.sh jvm         the jar for the JVM and Android, with a curator and a relay, which everything includes
-#   tests/run.sh browser     the HTML pages and the console in headless Chromium, which everything includes
+#   tests/run.sh browser     the HTML pages, the console and the package for web pages in headless Chromium, which everything
+#                            includes
+#   tests/run.sh js          the package for web pages and Node, in both, which everything includes
 #   tests/run.sh site        the documentation as a site, which everything includes
 #   tests/run.sh runtimes    exported models in onnxruntime, XGBoost, C and two databases, which everything includes
 #   tests/run.sh fleet       curators, a database with a standby and a balancer that are killed and cut off, which
@@ -64,6 +66,7 @@ build_everything() {
   install tests/browser/packages.txt tests/deploy/packages.txt tests/python/packages.txt tests/runtimes/packages.txt \
     deploy/debian/packages.txt deploy/fleet/packages.txt deploy/site/packages.txt
   "$root/deploy/build.sh" release all python jvm console site "$@"
+  "$root/deploy/build.sh" js
 }
 
 case "${1:-all}" in
@@ -113,7 +116,14 @@ case "${1:-all}" in
   browser)
     install tests/browser/packages.txt
     "$root/deploy/build.sh" release all console
+    "$root/deploy/build.sh" js
     ctest --preset release -j2 -L browser
+    ;;
+  js)
+    install tests/browser/packages.txt
+    "$root/deploy/build.sh" release coppiced coppice run_test
+    "$root/deploy/build.sh" js
+    ctest --preset release -j2 -L js -LE long
     ;;
   site)
     install tests/browser/packages.txt deploy/site/packages.txt
@@ -138,7 +148,7 @@ case "${1:-all}" in
     sanitize tsan 'threaded_tests plain_tests' -L 'threads|plain'
     ;;
   *)
-    sed -n '2,27s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,29s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -28,9 +28,13 @@ function fingerprintOf(pem) {
 }
 
 class Daemon {
-  /** `withCertificate`: browsers with client.crt are the admin's too. `flags` are coppiced's. */
-  static async start({withCertificate = false, flags = []} = {}) {
+  /**
+   * `withCertificate`: browsers with client.crt are the admin's too. `anonymous`: roles of those who show nothing. `flags`
+   * are coppiced's.
+   */
+  static async start({withCertificate = false, anonymous = [], flags = []} = {}) {
     const daemon = new Daemon();
+    daemon.anonymous = anonymous;
     daemon.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'coppice-console-'));
     try {
       daemon.writeCredentials(withCertificate);
@@ -52,7 +56,7 @@ class Daemon {
   writeCredentials(withCertificate) {
     execFileSync(path.join(ROOT, 'deploy/make-certs.sh'), [this.file('certs')], {stdio: 'ignore'});
     this.tokens = {};
-    const policy = {anonymous: [], tokens: [], certificates: []};
+    const policy = {anonymous: this.anonymous, tokens: [], certificates: []};
     for (const [name, roles] of Object.entries(CALLERS)) {
       const [token, entry] = execFileSync(path.join(BIN, 'coppiced'), ['token', '--name', `the-${name}`, ...roles],
         {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}).trim().split('\n');
@@ -76,7 +80,7 @@ class Daemon {
     this.process = spawn(path.join(BIN, 'coppiced'), [
       '--data-dir', this.file('store'), '--listen', listen, '--http-listen', httpListen, '--port-file', this.file('port'),
       '--tls-cert', this.file('certs/server.crt'), '--tls-key', this.file('certs/server.key'), '--policy', this.file('policy.json'),
-      '--console', process.env.COPPICE_CONSOLE_DIR, ...this.flags], {stdio: ['ignore', 'ignore', log]});
+      ...(process.env.COPPICE_CONSOLE_DIR ? ['--console', process.env.COPPICE_CONSOLE_DIR] : []), ...this.flags], {stdio: ['ignore', 'ignore', log]});
     fs.closeSync(log);
     this.ended = new Promise(resolve => { this.process.once('exit', resolve); });
     const deadline = Date.now() + START_MS;
