@@ -1,6 +1,7 @@
-// Builds the package: node build.mjs --module FILE.wasm --out DIR
+// Builds the package: node build.mjs --module FILE.wasm --checks FILE.wasm --out DIR
 //
 // --module FILE  the WebAssembly module, which goes into the bundle, since an integrity hash covers no import.
+// --checks FILE  the module for the vectors, which goes beside the package with the functions that it imports.
 // --out DIR      gets package.json, LICENSES.txt, the sample page and dist/. Replaces what is there.
 
 import {execFileSync} from 'node:child_process';
@@ -59,6 +60,9 @@ fs.mkdirSync(path.join(out, 'dist'), {recursive: true});
 const plugins = [modulePlugin(flag('--module'))];
 await esbuild.build({...bundling, plugins, entryPoints: ['src/index.ts'], outfile: path.join(out, 'dist/coppice-device.js')});
 await esbuild.build({...bundling, entryPoints: ['src/node.ts'], outfile: path.join(out, 'dist/node.js')});
+// For tests/js/vectors_test.js; package.json's files leave it out of what is published.
+await esbuild.build({...bundling, entryPoints: ['src/crypto.ts'], outfile: path.join(out, 'test/crypto.js')});
+fs.copyFileSync(flag('--checks'), path.join(out, 'test/checks.wasm'));
 execFileSync(process.execPath, [path.join(here, 'node_modules/typescript/bin/tsc'), '-p', here, '--outDir', path.join(out, 'dist')], {stdio: 'inherit'});
 
 const {devDependencies: _unused, scripts: _also, ...published} = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'));

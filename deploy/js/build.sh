@@ -23,4 +23,4 @@ if ! cmp -s "$source/package-lock.json" "$installed"; then
   }
   cp "$source/package-lock.json" "$installed"
 fi
-node "$source/build.mjs" --module build/wasm/bin/coppice_device.wasm --out "$out" >&2
+node "$source/build.mjs" --module build/wasm/bin/coppice_device.wasm --checks build/wasm/bin/coppice_device_checks.wasm --out "$out" >&2

@@ -13,7 +13,8 @@ const {chromium} = require('playwright-core');
 const {countReports, createStudy, startDaemon} = require('./survey');
 
 const STEP_MS = 300_000; // the machines that test are slow and busy
-const TYPES = {'.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css'};
+const TYPES = {'.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.mjs': 'text/javascript', '.css': 'text/css'};
+const VECTORS = path.resolve(__dirname, '../vectors');
 const FOLDER = path.join(process.env.COPPICE_JS_DIR, 'sample');
 
 let daemon, server, origin, spki;
@@ -24,9 +25,15 @@ const contexts = [];
 function serve(request, answer) {
   const {pathname, searchParams} = new URL(request.url, 'https://localhost');
   const name = pathname === '/' ? 'index.html' : pathname.slice(1);
-  const file = path.join(FOLDER, path.basename(name));
+  const folder = {'/test': path.join(process.env.COPPICE_JS_DIR, 'test'), '/check': __dirname, '/vectors': VECTORS}[path.dirname(pathname)];
+  const file = path.join(folder ?? FOLDER, path.basename(name));
   if (!fs.existsSync(file)) {
     answer.writeHead(404).end();
+    return;
+  }
+  if (folder !== undefined) {
+    const type = TYPES[path.extname(name)] ?? 'application/octet-stream';
+    answer.writeHead(200, {'Content-Type': type}).end(fs.readFileSync(file));
     return;
   }
   let text = fs.readFileSync(file, 'utf8');
@@ -243,6 +250,27 @@ test('a library that is not the pinned one does not run', async () => {
   await refused;
   served = (_name, text) => text;
   assert.strictEqual(await page.locator('body[data-ready=yes]').count(), 0);
+  await context.close();
+});
+
+test('all vectors hold in a page', async () => {
+  const context = await launch(newProfile());
+  const page = await context.newPage();
+  await page.goto(`${origin}/check/check_vectors.mjs`); // of this origin, and without the sample's policy
+  const wrong = await page.evaluate(async names => {
+    const [{makeChecker}, imports, wasm] = await Promise.all([import('/check/check_vectors.mjs'), import('/test/crypto.js'),
+      fetch('/test/checks.wasm').then(answer => answer.arrayBuffer())]);
+    const check = await makeChecker(wasm, imports);
+    const wrong = [];
+    let all = 0;
+    for (const name of names) {
+      const found = check(name, await (await fetch(`/vectors/${name}`)).text());
+      all += found.cases;
+      wrong.push(...found.wrong);
+    }
+    return all < 15 * names.length ? ['too few cases'] : wrong;
+  }, fs.readdirSync(VECTORS).filter(name => name.endsWith('.json')));
+  assert.deepStrictEqual(wrong, []);
   await context.close();
 });
 
