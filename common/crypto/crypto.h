@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace coppice::crypto {
 
@@ -39,6 +40,9 @@ void Wipe(void* secret, size_t bytes);
 
 inline constexpr size_t kHashBytes = 32;
 
+// An object of the library's, which only the implementation knows.
+using State = std::unique_ptr<void, void (*)(void*)>;
+
 // SHA-256, again and again: Begin() starts a new hash.
 class Sha256Hash {
  public:
@@ -50,7 +54,7 @@ class Sha256Hash {
   bool Finish(uint8_t* hash);
 
  private:
-  std::unique_ptr<void, void (*)(void*)> state_;  // the library's own object
+  State state_;
 };
 
 // Ed25519 (RFC 8032); a seed is the private key's 32 bytes.
@@ -69,9 +73,6 @@ class X25519Secret {
   // Draws a new one.
   static X25519Secret Draw();
   explicit X25519Secret(const X25519Key& secret);
-  X25519Secret(X25519Secret&&) noexcept;
-  X25519Secret& operator=(X25519Secret&&) noexcept;
-  ~X25519Secret();
 
   // False if it could not be made; nothing else may be called then.
   bool works() const;
@@ -81,9 +82,9 @@ class X25519Secret {
   Agreement Agree(const X25519Key& peer, X25519Key& shared);
 
  private:
-  struct Parts;
-  explicit X25519Secret(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  explicit X25519Secret(State state) : state_(std::move(state)) {}
+
+  State state_;
 };
 
 // Identifiers of RFC 9180, section 7.3.
@@ -96,9 +97,6 @@ constexpr size_t KeyBytesOf(Aead aead) { return aead == Aead::kAes128Gcm ? 16 : 
 class Cipher {
  public:
   explicit Cipher(Aead aead);
-  Cipher(Cipher&&) noexcept;
-  Cipher& operator=(Cipher&&) noexcept;
-  ~Cipher();
 
   // Sets `out` to the ciphertext and its tag.
   bool Encrypt(const uint8_t* key, const uint8_t* nonce, std::string_view aad,
@@ -109,8 +107,7 @@ class Cipher {
                std::string_view sealed, std::string& out, bool& works);
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  State state_;
 };
 
 // What the library's last failure left behind in this thread.

@@ -106,8 +106,10 @@ bool Ed25519Verify(const Ed25519Key& key, std::string_view message,
 
 // ---- X25519
 
-struct X25519Secret::Parts {
-  explicit Parts(EVP_PKEY* made)
+namespace {
+
+struct KeyPair {
+  explicit KeyPair(EVP_PKEY* made)
       : key(made),
         ours(made == nullptr ? nullptr : EVP_PKEY_CTX_new_from_pkey(nullptr, made, nullptr)) {}
 
@@ -125,36 +127,45 @@ struct X25519Secret::Parts {
   Owned<EVP_PKEY> peer;  // holds each in turn
 };
 
-X25519Secret::X25519Secret(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-X25519Secret::X25519Secret(const X25519Key& secret)
-    : parts_(std::make_unique<Parts>(
-          EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, secret.data(), secret.size()))) {}
-X25519Secret::X25519Secret(X25519Secret&&) noexcept = default;
-X25519Secret& X25519Secret::operator=(X25519Secret&&) noexcept = default;
-X25519Secret::~X25519Secret() = default;
-
-X25519Secret X25519Secret::Draw() {
-  return X25519Secret(std::make_unique<Parts>(EVP_PKEY_Q_keygen(nullptr, nullptr, "X25519")));
+KeyPair& KeyPairOf(const State& state) { return *static_cast<KeyPair*>(state.get()); }
+State StateOf(EVP_PKEY* made) {
+  return State(new KeyPair(made), [](void* state) { delete static_cast<KeyPair*>(state); });
 }
 
-bool X25519Secret::works() const { return parts_->key != nullptr && parts_->ours != nullptr; }
+}  // namespace
+
+X25519Secret::X25519Secret(const X25519Key& secret)
+    : state_(StateOf(
+          EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, secret.data(), secret.size()))) {}
+
+X25519Secret X25519Secret::Draw() {
+  return X25519Secret(StateOf(EVP_PKEY_Q_keygen(nullptr, nullptr, "X25519")));
+}
+
+bool X25519Secret::works() const {
+  const KeyPair& pair = KeyPairOf(state_);
+  return pair.key != nullptr && pair.ours != nullptr;
+}
 
 bool X25519Secret::Export(X25519Key& secret) const {
   size_t size = secret.size();
-  return EVP_PKEY_get_raw_private_key(parts_->key.get(), secret.data(), &size) == 1 &&
+  return EVP_PKEY_get_raw_private_key(KeyPairOf(state_).key.get(), secret.data(), &size) == 1 &&
          size == secret.size();
 }
 
-bool X25519Secret::PublicKey(X25519Key& key) const { return PublicBytes(parts_->key.get(), key); }
+bool X25519Secret::PublicKey(X25519Key& key) const {
+  return PublicBytes(KeyPairOf(state_).key.get(), key);
+}
 
 // OpenSSL refuses a point of small order, whose result would be zero.
 Agreement X25519Secret::Agree(const X25519Key& peer, X25519Key& shared) {
-  if (!parts_->SetPeer(peer) ||
-      EVP_PKEY_derive_set_peer_ex(parts_->ours.get(), parts_->peer.get(), 0) != 1) {
+  KeyPair& pair = KeyPairOf(state_);
+  if (!pair.SetPeer(peer) ||
+      EVP_PKEY_derive_set_peer_ex(pair.ours.get(), pair.peer.get(), 0) != 1) {
     return Agreement::kFailed;
   }
   size_t size = shared.size();
-  const bool agreed = EVP_PKEY_derive(parts_->ours.get(), shared.data(), &size) == 1;
+  const bool agreed = EVP_PKEY_derive(pair.ours.get(), shared.data(), &size) == 1;
   return agreed && size == shared.size() ? Agreement::kDone : Agreement::kSmallOrder;
 }
 
@@ -168,9 +179,7 @@ const EVP_CIPHER* FetchCipher(Aead aead) {
   return aead == Aead::kAes128Gcm ? kAes : kChaCha;
 }
 
-}  // namespace
-
-struct Cipher::Parts {
+struct CipherObject {
   bool Begin(const uint8_t* key, const uint8_t* nonce, std::string_view aad, int encrypts) {
     int size = 0;
     // Naming the cipher again would recreate its object.
@@ -192,17 +201,21 @@ struct Cipher::Parts {
   bool has_cipher = false;
 };
 
-Cipher::Cipher(Aead aead) : parts_(new Parts{.cipher = FetchCipher(aead)}) {}
-Cipher::Cipher(Cipher&&) noexcept = default;
-Cipher& Cipher::operator=(Cipher&&) noexcept = default;
-Cipher::~Cipher() = default;
+CipherObject& CipherOf(const State& state) { return *static_cast<CipherObject*>(state.get()); }
+
+}  // namespace
+
+Cipher::Cipher(Aead aead)
+    : state_(new CipherObject{.cipher = FetchCipher(aead)},
+             [](void* state) { delete static_cast<CipherObject*>(state); }) {}
 
 bool Cipher::Encrypt(const uint8_t* key, const uint8_t* nonce, std::string_view aad,
                      std::string_view plain, std::string& out) {
   out.assign(plain.size() + kTagBytes, '\0');
   uint8_t* const to = reinterpret_cast<uint8_t*>(out.data());
-  return parts_->Begin(key, nonce, aad, /*encrypts=*/1) && parts_->Update(plain, to) &&
-         EVP_CIPHER_CTX_ctrl(parts_->context.get(), EVP_CTRL_AEAD_GET_TAG, kTagBytes,
+  CipherObject& cipher = CipherOf(state_);
+  return cipher.Begin(key, nonce, aad, /*encrypts=*/1) && cipher.Update(plain, to) &&
+         EVP_CIPHER_CTX_ctrl(cipher.context.get(), EVP_CTRL_AEAD_GET_TAG, kTagBytes,
                              to + plain.size()) == 1;
 }
 
@@ -212,9 +225,10 @@ bool Cipher::Decrypt(const uint8_t* key, const uint8_t* nonce, std::string_view 
   uint8_t tag[kTagBytes];
   std::copy_n(Raw(sealed) + body.size(), kTagBytes, tag);
   out.assign(body.size(), '\0');
-  works = parts_->Begin(key, nonce, aad, /*encrypts=*/0) &&
-          EVP_CIPHER_CTX_ctrl(parts_->context.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes, tag) == 1;
-  return works && parts_->Update(body, reinterpret_cast<uint8_t*>(out.data()));
+  CipherObject& cipher = CipherOf(state_);
+  works = cipher.Begin(key, nonce, aad, /*encrypts=*/0) &&
+          EVP_CIPHER_CTX_ctrl(cipher.context.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes, tag) == 1;
+  return works && cipher.Update(body, reinterpret_cast<uint8_t*>(out.data()));
 }
 
 }  // namespace coppice::crypto

@@ -107,59 +107,65 @@ bool Ed25519Verify(const Ed25519Key& key, std::string_view message,
 
 // ---- X25519
 
-struct X25519Secret::Parts {
-  ~Parts() { Wipe(secret.data(), secret.size()); }
+namespace {
 
-  X25519Key secret{};
-};
-
-X25519Secret::X25519Secret(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-X25519Secret::X25519Secret(const X25519Key& secret) : parts_(std::make_unique<Parts>()) {
-  parts_->secret = secret;
+X25519Key& SecretOf(const State& state) { return *static_cast<X25519Key*>(state.get()); }
+State StateOf(const X25519Key& secret) {
+  return State(new X25519Key(secret), [](void* state) {
+    auto* const key = static_cast<X25519Key*>(state);
+    Wipe(key->data(), key->size());
+    delete key;
+  });
 }
-X25519Secret::X25519Secret(X25519Secret&&) noexcept = default;
-X25519Secret& X25519Secret::operator=(X25519Secret&&) noexcept = default;
-X25519Secret::~X25519Secret() = default;
+
+}  // namespace
+
+X25519Secret::X25519Secret(const X25519Key& secret) : state_(StateOf(secret)) {}
 
 X25519Secret X25519Secret::Draw() {
-  auto parts = std::make_unique<Parts>();
-  DrawRandom(parts->secret.data(), parts->secret.size());
-  return X25519Secret(std::move(parts));
+  X25519Key secret;
+  DrawRandom(secret.data(), secret.size());
+  State state = StateOf(secret);
+  Wipe(secret.data(), secret.size());
+  return X25519Secret(std::move(state));
 }
 
 bool X25519Secret::works() const { return true; }
 
 bool X25519Secret::Export(X25519Key& secret) const {
-  secret = parts_->secret;
+  secret = SecretOf(state_);
   return true;
 }
 
 bool X25519Secret::PublicKey(X25519Key& key) const {
-  coppice_js_x25519_public_key(parts_->secret.data(), key.data());
+  coppice_js_x25519_public_key(SecretOf(state_).data(), key.data());
   return true;
 }
 
 Agreement X25519Secret::Agree(const X25519Key& peer, X25519Key& shared) {
-  const int32_t agreed = coppice_js_x25519_agree(parts_->secret.data(), peer.data(), shared.data());
+  const int32_t agreed =
+      coppice_js_x25519_agree(SecretOf(state_).data(), peer.data(), shared.data());
   return agreed == 1 ? Agreement::kDone : Agreement::kSmallOrder;
 }
 
 // ---- Ciphers
 
-struct Cipher::Parts {
-  const Aead aead;
-};
+namespace {
 
-Cipher::Cipher(Aead aead) : parts_(new Parts{aead}) {}
-Cipher::Cipher(Cipher&&) noexcept = default;
-Cipher& Cipher::operator=(Cipher&&) noexcept = default;
-Cipher::~Cipher() = default;
+int32_t AeadOf(const State& state) {
+  return static_cast<int32_t>(*static_cast<const Aead*>(state.get()));
+}
+
+}  // namespace
+
+Cipher::Cipher(Aead aead)
+    : state_(new Aead(aead), [](void* state) { delete static_cast<Aead*>(state); }) {}
 
 bool Cipher::Encrypt(const uint8_t* key, const uint8_t* nonce, std::string_view aad,
                      std::string_view plain, std::string& out) {
   out.assign(plain.size() + kTagBytes, '\0');
-  coppice_js_aead_seal(static_cast<int32_t>(parts_->aead), key, nonce, aad.data(), aad.size(),
-                       plain.data(), plain.size(), out.data());
+  coppice_js_aead_seal(AeadOf(state_), key, nonce, aad.data(), aad.size(), plain.data(),
+                       plain.size(), out.data());
   return true;
 }
 
@@ -167,8 +173,8 @@ bool Cipher::Decrypt(const uint8_t* key, const uint8_t* nonce, std::string_view 
                      std::string_view sealed, std::string& out, bool& works) {
   works = true;
   out.assign(sealed.size() - kTagBytes, '\0');
-  return coppice_js_aead_open(static_cast<int32_t>(parts_->aead), key, nonce, aad.data(),
-                              aad.size(), sealed.data(), sealed.size(), out.data()) == 1;
+  return coppice_js_aead_open(AeadOf(state_), key, nonce, aad.data(), aad.size(), sealed.data(),
+                              sealed.size(), out.data()) == 1;
 }
 
 }  // namespace coppice::crypto
