@@ -148,7 +148,7 @@ case "${1:-all}" in
     sanitize tsan 'threaded_tests plain_tests' -L 'threads|plain'
     ;;
   *)
-    sed -n '2,29s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,27s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

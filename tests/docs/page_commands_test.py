@@ -66,6 +66,7 @@ coppice-relay keygen --data-dir relay > pin
 
 # What one page wants beside that.
 PAGES = {
+    "docs/web.md": f'ln -s "{ROOT}/client" client\n',
     "docs/terminal.md": r"""
 awk 'BEGIN { srand(3); print "customer,plan,spent,churn,rent"; split("basic plus gold", plan, " ")
   for (i = 0; i < 400; ++i) printf "c%d,%s,%.2f,%s,%.2f\n", i, plan[1 + i % 3], 90 * rand(), rand() < .4 ? "yes" : "no", 900 * rand() }' > all.csv
