@@ -2,8 +2,8 @@
 // two authenticated ciphers. What is built of them (signed messages, HPKE, the journal's chain) is
 // the same everywhere; this header has two implementations:
 //
-//   openssl_crypto.cc   on Linux, by OpenSSL
-//   wasm_crypto.cc      in WebAssembly, by functions that the page's bundle imports (client/js)
+//   openssl_crypto.cc             on Linux, by OpenSSL
+//   client/js/wasm_crypto.cc      in WebAssembly, by functions of the page's bundle
 //
 // Guarantee  Random bytes come from the system's generator for secrets, and there is no way to seed
 //            it from here: OpenSSL's RAND_priv_bytes, or crypto.getRandomValues. Keys that the

@@ -67,7 +67,7 @@ Status OpenSslRandom::EnsureWord(size_t wanted) {
   next_ = kWords;  // the parent has the remaining words too
   fork_generation_ = generation;
   const size_t drawn = kDrawsAhead ? kWords : std::min(wanted, kWords);
-  if (!crypto::DrawRandom(words_.data() + (kWords - drawn), drawn * sizeof(words_[0]))) {
+  if (!crypto::DrawRandom(words_.data() + (kWords - drawn), drawn * sizeof(uint16_t))) {
     return UnavailableError("the system's random source failed; nothing was randomized");
   }
   next_ = kWords - drawn;

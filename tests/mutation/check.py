@@ -55,7 +55,7 @@ from report import report, stale_entries
 SOURCES = ["common/privacy/*.cc", "common/privacy/*.h", "common/ldp/*.cc", "common/ldp/*.h", "common/ldp/payload/*.cc",
            "common/ldp/payload/*.h"]
 TESTS = ["tests/common/privacy/*_test.cc", "tests/common/ldp/*_test.cc", "tests/privacy/*_test.cc"]
-LIBRARY = re.compile(r"common/(base|privacy|ldp)/")
+LIBRARY = re.compile(r"common/(base|crypto|privacy|ldp)/")
 QUICK_SECONDS = 0.5  # tests this quick run first
 MAX_TEST_SECONDS = 5
 

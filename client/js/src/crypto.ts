@@ -1,4 +1,4 @@
-// What the module's common/crypto/wasm_crypto.cc imports: random bytes of the browser or of Node, and @noble's functions.
+// What the module's wasm_crypto.cc imports: random bytes of the browser or of Node, and @noble's functions.
 
 import {gcm} from '@noble/ciphers/aes';
 import {chacha20poly1305} from '@noble/ciphers/chacha';
