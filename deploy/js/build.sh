@@ -9,7 +9,7 @@ cd "$root"
 out=${1:-build/js}
 umask 022
 
-# emscripten's compiler wrapper does not work below ccache.
+# Without ccache: it is a minute, once.
 CMAKE_CXX_COMPILER_LAUNCHER='' cmake --preset wasm -DCOPPICE_BUILD_TESTS=OFF -DCOPPICE_UNITY=ON >&2
 cmake --build --preset wasm >&2
 

@@ -70,7 +70,7 @@ test('of two processes over one journal one answers, and the other is told', asy
   await createStudy(daemon, 'two');
   const folder = newFolder(), waitFor = daemon.file('go');
   const both = [start({folder, study: 'two', waitFor}), start({folder, study: 'two', waitFor})];
-  while (both.some(({text}) => !text.includes('open'))) await new Promise(resolve => setTimeout(resolve, 20));
+  while (both.some(({child, text}) => child.exitCode === null && !text.includes('open'))) await new Promise(resolve => setTimeout(resolve, 20));
   fs.writeFileSync(waitFor, '');
   await Promise.all(both.map(({ended}) => ended));
   const outcomes = both.map(({text}) => JSON.parse(text.trim().split('\n').at(-1)));

@@ -12,6 +12,7 @@ const {after, before, test} = require('node:test');
 const {chromium} = require('playwright-core');
 const {countReports, createStudy, startDaemon} = require('./survey');
 
+const LONG = process.env.COPPICE_LONG === '1';
 const STEP_MS = 300_000; // the machines that test are slow and busy
 const TYPES = {'.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.mjs': 'text/javascript', '.css': 'text/css'};
 const VECTORS = path.resolve(__dirname, '../vectors');
@@ -165,7 +166,7 @@ test('from an empty profile through answer, kill and reload to opting out', asyn
 test('killed at each call, a browser answers once', async () => {
   await createStudy(daemon, 'calls');
   const methods = ['GetOffer', 'GetCuratorKeys', 'SubmitReports'];
-  const moments = ['before', 'after'];
+  const moments = Array(LONG ? 9 : 1).fill(['before', 'after']).flat();
   for (const method of methods) {
     for (const when of moments) {
       const profile = newProfile();

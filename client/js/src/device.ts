@@ -106,6 +106,7 @@ export interface Outcome {
   problems: Error[];
 }
 
+const MOST_TRIES = 5;
 const NANOS = 1e9;
 const NO_LIMIT = 0xffff_ffff_ffff_ffffn;
 const KINDS = {number: 1, category: 2, class: 3, target: 4};
@@ -140,6 +141,7 @@ export class Device {
   readonly #written: JournalWrite[];
   readonly #callbacks: DeviceCallbacks;
   #device = 0;
+  #isOpen = false;
   #broken: Error | undefined;
   #tail: Promise<unknown> = Promise.resolve(); // the last step
 
@@ -151,6 +153,19 @@ export class Device {
   }
 
   static async open(options: DeviceOptions): Promise<Device> {
+    // Opening a journal may write, to make it or to forget what is final. Where another page did so first, it is read again.
+    for (let tries = 1; ; ++tries) {
+      try {
+        return await Device.#openOnce(options);
+      } catch (error) {
+        if ((error as CoppiceError).code === 'aborted' && tries < MOST_TRIES) continue;
+        options.journal.close();
+        throw error;
+      }
+    }
+  }
+
+  static async #openOnce(options: DeviceOptions): Promise<Device> {
     const written: JournalWrite[] = [];
     const callbacks = new DeviceCallbacks(options.clock ?? (() => Date.now() / 1000));
     const core = await Core.make({
@@ -165,6 +180,7 @@ export class Device {
     await device.#step(() => {
       device.#device = openIn(core, options, kept);
     });
+    device.#isOpen = true;
     return device;
   }
 
@@ -319,7 +335,7 @@ export class Device {
 
   #break(error: Error): Error {
     this.#broken ??= error;
-    this.#journal.close();
+    if (this.#isOpen) this.#journal.close();
     return this.#broken;
   }
 }

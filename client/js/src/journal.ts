@@ -11,11 +11,11 @@ export interface JournalWrite {
  *
  * Guarantee  a write is durable when its promise resolves, and is otherwise as if it had never been. Of two keepers of
  *            one journal that have read the same, one alone can write; the other one is refused and has to be opened anew.
- * Errors     `unavailable`: another page or process wrote meanwhile, or the storage failed; `resource_exhausted`: no room;
- *            `data_loss`: what is there is no journal.
+ * Errors     `aborted`: another page or process wrote meanwhile; `unavailable`: the storage failed; `resource_exhausted`: no
+ *            room; `data_loss`: what is there is no journal.
  */
 export interface JournalKeeper {
-  /** All that was written so far. Called once, before any write. */
+  /** All that was written so far. Called before any write, and again where another one wrote first. */
   read(): Promise<Uint8Array>;
   write(write: JournalWrite): Promise<void>;
   close(): void;
@@ -46,7 +46,7 @@ function incomplete(): CoppiceError {
 }
 
 export function writtenByAnother(): CoppiceError {
-  return new CoppiceError('unavailable', 'another page or process wrote the journal meanwhile; open the device again');
+  return new CoppiceError('aborted', 'another page or process wrote the journal meanwhile; open the device again');
 }
 
 export function notRead(): CoppiceError {
