@@ -22,7 +22,6 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/model/model.h"
-#include "common/privacy/coins.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
 #include "common/table/row_blocks.h"
@@ -32,6 +31,7 @@
 #include "server/datasets/job_finalizer.h"
 #include "server/datasets/job_plan.h"
 #include "server/store/store.h"
+#include "server/trainers/core/coins.h"
 #include "server/trainers/core/resumable_releaser.h"
 #include "server/trainers/core/trainer.h"
 

@@ -19,9 +19,9 @@
 #include "common/base/status.h"
 #include "common/model/model.h"
 #include "common/privacy/budget.h"
-#include "common/privacy/coins.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/private_random.h"
+#include "server/trainers/core/coins.h"
 
 namespace coppice::trainers {
 

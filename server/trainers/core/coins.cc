@@ -1,4 +1,4 @@
-#include "common/privacy/coins.h"
+#include "server/trainers/core/coins.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -1,4 +1,4 @@
-#include "common/privacy/coins.h"
+#include "server/trainers/core/coins.h"
 
 #include <cstdint>
 #include <string>
