@@ -50,7 +50,6 @@ class Claiming final : public trainers::BoostTask {
            const trainers::ResidualKind& kind)
       : trainers::BoostTask(kind.outputs, rows, kUnit), task_(std::move(task)), kind_(kind) {}
   trainers::ResidualKind kind() const override { return kind_; }
-  void Fill(trainers::Residuals& residuals) const override { task_->Fill(residuals); }
   void Value(const trainers::ChildSums& measured, absl::Span<double> value) const override {
     task_->Value(measured, value);
   }
@@ -68,6 +67,12 @@ class Claiming final : public trainers::BoostTask {
   }
   std::vector<double> Outputs(absl::Span<const double> scores) const override {
     return task_->Outputs(scores);
+  }
+
+ protected:
+  // Called once, for all rows, as there is one thread.
+  void FillRows(size_t /*first*/, size_t /*end*/, trainers::Residuals& residuals) const override {
+    task_->Fill(residuals);
   }
 
  private:

@@ -43,7 +43,7 @@ Json KeyCase(Aead aead, const std::string& name) {
   return {{"aead", static_cast<int>(aead)},
           {"secret", Hex(key.secret())},
           {"public", Hex(key.public_key())},
-          {"key_id", Hex(SealingKeyIdOf(aead, key.public_key()))}};
+          {"key_id", Hex(seal::SealingKeyIdOf(aead, key.public_key()))}};
 }
 
 SealedMessage SealSample(const Sample& sample) {
@@ -99,7 +99,7 @@ void AddSample(const Sample& sample, std::vector<Json>& sealed, std::vector<Json
 // Plaintexts that no device of ours makes, properly sealed.
 Json PlaintextCase(const Sample& sample, std::string plaintext) {
   plaintext.resize(2 + sample.payload_bytes, '\0');
-  const auto key_id = SealingKeyIdOf(sample.aead, sample.key().public_key());
+  const auto key_id = seal::SealingKeyIdOf(sample.aead, sample.key().public_key());
   const std::string info =
       StrCat(std::string_view("coppice.v1.sealed_report\0", 25),
              TextOf(sample.sealing().fingerprint), std::string(key_id.begin(), key_id.end()));
