@@ -24,12 +24,12 @@
 
 #include "absl/types/span.h"
 #include "common/base/status.h"
+#include "common/coins/coins.h"
 #include "common/table/table.h"
 #include "common/terms/sha256.h"
 #include "server/datasets/job.h"
 #include "server/datasets/public_rows.h"
 #include "server/store/store.h"
-#include "server/trainers/core/coins.h"
 #include "server/trainers/core/resumable_releaser.h"
 
 namespace coppice::central {

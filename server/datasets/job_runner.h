@@ -21,6 +21,7 @@
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/coins/coins.h"
 #include "common/model/model.h"
 #include "common/privacy/private_random.h"
 #include "common/schema/schema.h"
@@ -31,7 +32,6 @@
 #include "server/datasets/job_finalizer.h"
 #include "server/datasets/job_plan.h"
 #include "server/store/store.h"
-#include "server/trainers/core/coins.h"
 #include "server/trainers/core/resumable_releaser.h"
 #include "server/trainers/core/trainer.h"
 

@@ -62,7 +62,7 @@ struct Bounds {
 };
 constexpr Bounds kConsole{"the console", kMaxConsoleFiles, kMaxConsoleBytes};
 constexpr Bounds kSite{"the documentation", kMaxSiteFiles, kMaxSiteBytes};
-constexpr int kMaxDepth = 8;  // levels of subfolders
+constexpr int kMaxDepth = 16;  // levels of subfolders: a Java source lies nine deep
 
 Status TooManyFiles(const std::string& path, const Bounds& bounds) {
   return WrongFile(path, StrCat(bounds.what, " has more than ", bounds.files, " files"));
@@ -150,8 +150,9 @@ class FolderReader {
                          "names of assets may have only letters, digits and . _ -");
       }
       if (EndsWith(name, ".gz")) continue;
-      if (depth > 0 && IsFolder(folder, name)) {
+      if (IsFolder(folder, name)) {
         const std::string inner = StrCat(path, "/", name);
+        if (depth == 0) return WrongFile(inner, "a folder may not lie here, or not as deep");
         struct stat status {};
         COPPICE_ASSIGN_OR_RETURN(const Descriptor opened,
                                  OpenEntry(folder, name, inner, S_IFDIR, status));

@@ -17,11 +17,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "common/base/status.h"
+#include "common/coins/coins.h"
 #include "common/model/model.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/concentrated.h"
 #include "common/privacy/private_random.h"
-#include "server/trainers/core/coins.h"
 
 namespace coppice::trainers {
 

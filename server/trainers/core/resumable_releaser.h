@@ -19,8 +19,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "common/base/status.h"
+#include "common/coins/coins.h"
 #include "common/privacy/private_random.h"
-#include "server/trainers/core/coins.h"
 #include "server/trainers/core/private_releaser.h"
 
 namespace coppice::trainers {

@@ -494,8 +494,7 @@ def test_waiting_goes_on_across_a_restart(busy, busy_client):
     assert job.wait(timeout=300).state == "done"
     restarting.join()
     assert job.model().epsilon == pytest.approx(0.5)
-    with pytest.raises(remote.JobFailedError, match=f"job {long.id} failed"):
-        long.wait()
+    assert long.wait(timeout=300).state == "done", "what ran when the daemon stopped went on"
 
 
 def test_an_unknown_job(owner):

@@ -9,8 +9,8 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/coins/coins.h"
 #include "common/wire/proto/convert.h"
-#include "server/trainers/core/coins.h"
 #include "server/trainers/core/trainer.h"
 #include "server/trainers/registry.h"
 #include "tests/server/trainers/tables.h"

@@ -14,6 +14,7 @@
 
 #include "common/base/status.h"
 #include "common/base/text.h"
+#include "common/coins/coins.h"
 #include "coppice/v1/storage.pb.h"
 #include "server/curator/keys/store_keys.h"
 #include "server/daemon/maintenance/check_records.h"
@@ -29,7 +30,6 @@
 #include "server/store/rocksdb/rocksdb_store.h"
 #include "server/store/store_format.h"
 #include "server/store/store_location.h"
-#include "server/trainers/core/coins.h"
 #include "tests/server/curator/curator_fixture.h"
 #include "tests/server/datasets/central_fixture.h"
 #include "tests/support/crashing_store.h"

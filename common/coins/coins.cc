@@ -1,4 +1,4 @@
-#include "server/trainers/core/coins.h"
+#include "common/coins/coins.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -6,8 +6,8 @@
 // that one tree has seen could fall to a later one, and two parts of the budget would be spent on
 // it where one was charged. What takes Coins may be given repeatable ones; what adds noise cannot.
 
-#ifndef COPPICE_SERVER_TRAINERS_CORE_COINS_H_
-#define COPPICE_SERVER_TRAINERS_CORE_COINS_H_
+#ifndef COPPICE_COMMON_COINS_COINS_H_
+#define COPPICE_COMMON_COINS_COINS_H_
 
 #include <array>
 #include <cstddef>
@@ -101,4 +101,4 @@ class SeededCoins final : public Coins {
 
 }  // namespace coppice
 
-#endif  // COPPICE_SERVER_TRAINERS_CORE_COINS_H_
+#endif  // COPPICE_COMMON_COINS_COINS_H_
