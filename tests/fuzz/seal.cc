@@ -36,7 +36,7 @@ std::string_view TakeFront(std::string_view& input, size_t bytes) {
 std::string InfoOf(const ReportSealing& sealing) {
   std::string info("coppice.v1.sealed_report\0", 25);
   info.append(sealing.fingerprint.begin(), sealing.fingerprint.end());
-  const auto id = SealingKeyIdOf(sealing.aead, Key().public_key());
+  const auto id = coppice::seal::SealingKeyIdOf(sealing.aead, Key().public_key());
   return info.append(id.begin(), id.end());
 }
 

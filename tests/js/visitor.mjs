@@ -1,6 +1,7 @@
 // A device in Node, for device_test.js: node visitor.mjs JSON. It prints what came of the visit.
 //
 //   folder, curator, key, study, row    of the device
+//   relay, relayKey, token, maxSendDelaySeconds   of a visit to a relay, in the place of `curator`
 //   stopAt                              kills its own process at this event: before and after each write and each call
 //   waitFor                             a file to wait for, when the device is open; it prints "open" then
 
@@ -30,18 +31,19 @@ const journal = {
   write: write => around(() => folder.write(write)),
   close: () => folder.close(),
 };
-const inner = new ConnectCarrier(options.curator, {tries: 1});
+const {curator, relay, study, row = {}} = options;
+const inner = new ConnectCarrier(relay ?? curator, {tries: 1, token: options.token}, relay !== undefined);
 const carrier = {carry: (call, signal) => around(() => inner.carry(call, signal))};
 
-const device = await Device.open({journal, curatorKey: options.key});
+const device = await Device.open({journal, curatorKey: options.key, relayKey: options.relayKey, maxSendDelaySeconds: options.maxSendDelaySeconds});
 if (options.waitFor !== undefined) {
   console.log('open');
   while (!fs.existsSync(options.waitFor)) await new Promise(resolve => setTimeout(resolve, 20));
 }
 try {
-  const outcome = await device.visit({curator: options.curator, study: options.study, carrier, row: options.row ?? {}});
+  const outcome = await device.visit({curator, relay, study, carrier, row});
   const [state, history] = [await device.state(), await device.history()];
-  console.log(JSON.stringify({events, answer: outcome.answer, answeredNow: outcome.answeredNow, delivered: outcome.delivered,
+  console.log(JSON.stringify({events, answer: outcome.answer, answeredNow: outcome.answeredNow, delivered: outcome.delivered, stored: outcome.stored,
     problems: outcome.problems.map(problem => problem.message), state, studies: history.map(answer => answer.study)}));
 } catch (error) {
   console.log(JSON.stringify({events, error: error.code, message: error.message}));

@@ -230,9 +230,16 @@ coppice_answer AnswerOf(const JournalEntry& entry) {
 }  // namespace
 }  // namespace coppice
 
+// WebAssembly has no clock that goes on while the machine sleeps. A wait is longer there by that.
+#ifdef __wasm__
+constexpr clockid_t kSinceBoot = CLOCK_MONOTONIC;
+#else
+constexpr clockid_t kSinceBoot = CLOCK_BOOTTIME;
+#endif
+
 coppice::DeviceTime coppice_device::Now() const {
   timespec since_boot{};
-  clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  clock_gettime(kSinceBoot, &since_boot);
   return {.unix_seconds = clock(),
           .milliseconds_since_boot =
               int64_t{since_boot.tv_sec} * 1000 + since_boot.tv_nsec / 1'000'000};
