@@ -77,7 +77,7 @@ TEST(ReadConsoleFilesTest, RefusesAFolderWithOtherFiles) {
   EXPECT_THAT(folder.WithFile("assets/lost.js.gz"), IsWrong("no such file without .gz"));
   EXPECT_OK(folder.WithFile("index.html.gz"));
   std::filesystem::create_directory(folder.path("assets/deep.js"));
-  EXPECT_THAT(folder.Read(), IsWrong("/assets/deep.js: it is not a regular file"));
+  EXPECT_THAT(folder.Read(), IsWrong("/assets/deep.js: a folder may not lie here"));
   std::filesystem::remove(folder.path("assets/deep.js"));
   ASSERT_EQ(mkfifo(folder.path("assets/pipe.js").c_str(), 0600), 0);
   EXPECT_THAT(folder.Read(), IsWrong("/assets/pipe.js: it is not a regular file"));
