@@ -13,6 +13,10 @@ set(COPPICE_COMPILE_OPTIONS
 # warning: only the tested build, which compiles each source by itself, stops at warnings.
 if(NOT COPPICE_UNITY)
   list(APPEND COPPICE_COMPILE_OPTIONS -Werror)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # With -O3 GCC 12 believes that an empty std::optional's vector is used.
+    list(APPEND COPPICE_COMPILE_OPTIONS -Wno-error=maybe-uninitialized)
+  endif()
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # GCC spends a tenth of its time on collecting garbage, from 128 MB on. The largest of these units take up to 2 GB.
   list(APPEND COPPICE_COMPILE_OPTIONS -Wno-subobject-linkage -Wno-free-nonheap-object --param=ggc-min-heapsize=1048576)

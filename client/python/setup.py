@@ -1,6 +1,7 @@
 """Builds wheels: `python3 -m build --no-isolation client/python`.
 
-The C++ core is built by CMake, as everywhere; this only says which target and where from. A source distribution
+The C++ core is built by CMake, as everywhere; this only says which target and where from. A room's sources are compiled
+together, which is quicker, and no warning stops a user's build. A source distribution
 holds the sources of the core in the folder `source`.
 """
 
@@ -52,7 +53,7 @@ setup(
     },
     cmdclass={"sdist": SourceDistribution},
     cmake_source_dir=str(CORE),
-    cmake_args=["-DCOPPICE_BUILD_TESTS=OFF", "-DCOPPICE_PYTHON=ON", "-DCOPPICE_PYTHON_DIR=."],
+    cmake_args=["-DCOPPICE_BUILD_TESTS=OFF", "-DCOPPICE_UNITY=ON", "-DCOPPICE_PYTHON=ON", "-DCOPPICE_PYTHON_DIR=."],
     cmake_install_target="install-python",
     include_package_data=False,
     zip_safe=False,

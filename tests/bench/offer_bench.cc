@@ -20,6 +20,7 @@
 #include "common/table/schema_file.h"
 #include "common/wire/proto/convert.h"
 #include "coppice/v1/study.grpc.pb.h"
+#include "server/curator/studies/studies.h"
 #include "server/serving/grpc/services.h"
 #include "server/serving/service/handlers.h"
 #include "tests/support/memory_store.h"

@@ -165,7 +165,7 @@ StatusOr<BinnedRows> BinnedRows::Create(const RowBlocks& rows, std::vector<Featu
   std::vector<ColumnBinner> columns;
   columns.reserve(bins.size());
   for (const FeatureBins& of_column : bins) columns.emplace_back(of_column, count);
-  COPPICE_RETURN_IF_ERROR(rows.ForEach([&](const Table& block) {
+  const auto take = [&](const Table& block) -> Status {
     const size_t first = binned.num_rows_;
     binned.num_rows_ += block.num_rows();
     if (binned.num_rows_ > count) return InternalError("there are more rows than were counted");
@@ -189,7 +189,8 @@ StatusOr<BinnedRows> BinnedRows::Create(const RowBlocks& rows, std::vector<Featu
       binned.targets_.push_back(StepsOf(target, *schema.target()));
     }
     return OkStatus();
-  }));
+  };
+  COPPICE_RETURN_IF_ERROR(rows.ForEach(take));
   if (binned.num_rows_ != count) return InternalError("there are fewer rows than were counted");
   for (ColumnBinner& column : columns) binned.columns_.push_back(std::move(column).Take());
   binned.bins_ = std::move(bins);

@@ -60,12 +60,12 @@ struct EvaluationOptions {
 
 struct EvaluationPlan {
   EvaluationOptions options;
-  uint64_t half_nanos = 0;          // epsilon of each table or measure
-  std::optional<size_t> by{};       // place of the feature
-  std::vector<std::string> groups;  // their names; one without a name if there are none
-  uint32_t classes = 0;             // 0: numbers
+  uint64_t half_nanos = 0;            // epsilon of each table or measure
+  std::optional<size_t> by{};         // place of the feature
+  std::vector<std::string> groups{};  // their names; one without a name if there are none
+  uint32_t classes = 0;               // 0: numbers
   double reach = 0;
-  std::vector<Release> releases;
+  std::vector<Release> releases{};
 
   size_t first_cells() const;   // of a group, in the first table or measure
   size_t second_cells() const;  // the same in the second
@@ -92,9 +92,9 @@ struct GroupScores {
 
 struct PrivateScores {
   GroupScores all;
-  std::vector<GroupScores> groups;  // with `by` alone
+  std::vector<GroupScores> groups{};  // with `by` alone
   // As released, added up over the groups: predicted classes of each true class.
-  std::vector<std::vector<int64_t>> confusion;
+  std::vector<std::vector<int64_t>> confusion{};
 };
 
 StatusOr<EvaluationPlan> PlanEvaluation(const Schema& schema, const EvaluationOptions& options);

@@ -1,5 +1,7 @@
 // A journal that the caller keeps, in the place of a file.
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
