@@ -32,9 +32,9 @@ constexpr int kPairs = 400;
 // A table, its neighbour, and what is asked about both.
 struct EvaluationCase {
   std::shared_ptr<const Schema> schema;
-  std::unique_ptr<Model> model;
-  std::unique_ptr<Table> one, other;
-  EvaluationPlan plan;
+  std::unique_ptr<Model> model{};
+  std::unique_ptr<Table> one{}, other{};
+  EvaluationPlan plan{};
 };
 
 class CaseMaker {

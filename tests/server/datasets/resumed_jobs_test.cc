@@ -73,7 +73,9 @@ void RunUntil(storage::Store& disk, const StepTrainer& trainer, const WriteFault
   // A job goes on while the daemon still starts, and may be the first whose write fails.
   if (!central.ok() && store.dead()) return;
   ASSERT_OK(central.status());
-  if (!central->datasets->Get("d").ok()) ASSERT_OK(MakeDataset(*central->datasets, SpecOf("d")));
+  if (!central->datasets->Get("d").ok()) {
+    ASSERT_OK(MakeDataset(*central->datasets, SpecOf("d")));
+  }
   if (!central->jobs->Get("j").ok() && !central->jobs->Submit(RequestOf("j")).ok()) return;
   AwaitEndOrDeadStore(*central->jobs, store);
 }

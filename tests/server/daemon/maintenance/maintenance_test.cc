@@ -604,8 +604,9 @@ class RunningJobTest : public UpkeepTest {
     ASSERT_OK_AND_ASSIGN(const auto store, storage::OpenRocksDbStore(data_dir_));
     ASSERT_OK(storage::OpenFormat(*store));
     storage::StoreBatch batch;
-    central::JobEntry entry{
-        .info = {.id = "running", .spec = {.dataset = "d"}, .model = "running"}};
+    central::JobEntry entry{.info = {.id = "running",
+                                     .spec = {.dataset = "d", .algorithm = "spe"},
+                                     .model = "running"}};
     entry.info.state = central::JobState::kRunning;
     entry.resume = central::PutStart("d", "running", {.seed = *CoinSeed::Draw()}, batch);
     entry.resume = central::PutCheckpoint("d", "running", *entry.resume, {}, batch);
