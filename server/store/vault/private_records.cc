@@ -48,9 +48,9 @@ std::optional<std::string> UnitOf(std::string_view key) {
   if (ConsumePrefix(&key, kChunk)) return StrCat(kDatasetUnit, IdIn(key));
   if (ConsumePrefix(&key, kJoin)) return StrCat(kStudyUnit, IdIn(key));
   if (ConsumePrefix(&key, kSealing)) return StrCat(kSealingUnit, IdIn(key));
-  if (StartsWith(key, kDataset) || StartsWith(key, kEvaluation) || StartsWith(key, kJob) || StartsWith(key, kOpenCall) ||
-      StartsWith(key, kDirectKey) || key == kAuditSalt || key == kManifestKey ||
-      key == kTicketKey) {
+  if (StartsWith(key, kDataset) || StartsWith(key, kEvaluation) || StartsWith(key, kJob) ||
+      StartsWith(key, kOpenCall) || StartsWith(key, kDirectKey) || key == kAuditSalt ||
+      key == kManifestKey || key == kTicketKey) {
     return std::string(kDaemonUnit);
   }
   return std::nullopt;
