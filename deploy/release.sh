@@ -12,8 +12,8 @@
 #                            lists of materials   jvm/      the jar, and its native half for this machine
 #   NOTES.md                 what is new          SHA256SUMS
 #
-# The same commit makes the same sources, packages and bundles; its date is the commit's. Not made here: static programs
-# (Debian has no static RocksDB with all that it needs), and native halves for Android (docs/jvm.md has the recipe).
+# The same commit makes the same archive of sources and the same packages, dated by the commit. Not made here: static
+# programs, and native halves for Android (docs/jvm.md has the recipe).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 

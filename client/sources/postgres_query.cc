@@ -14,6 +14,8 @@ namespace coppice {
 namespace {
 
 constexpr int kAskMilliseconds = 200;  // between two questions whether to stop
+// PostgreSQL counts a limit in milliseconds of 31 bits.
+constexpr absl::Duration kLongest = absl::Hours(24 * 24);
 
 // The session's settings, so that texts of values depend on no role and no server.
 constexpr char kSettings[] =
@@ -122,6 +124,11 @@ std::string StatementAlone(std::string_view sql) {
 
 StatusOr<std::unique_ptr<PostgresQuery>> PostgresQuery::Open(PostgresQueryOptions options) {
   COPPICE_RETURN_IF_ERROR(CheckPostgresUri(options.uri));
+  const bool has_limit = options.time_limit != absl::InfiniteDuration();
+  if (has_limit && (options.time_limit <= absl::ZeroDuration() || options.time_limit > kLongest)) {
+    return InvalidArgumentError(
+        "the time limit must be above 0, and PostgreSQL takes at most 24 days");
+  }
   PGconn* const connection = Connect(options.uri);
   std::unique_ptr<PostgresQuery> query(new PostgresQuery(std::move(options), connection));
   if (connection == nullptr || PQstatus(connection) != CONNECTION_OK) {

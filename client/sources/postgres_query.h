@@ -36,7 +36,8 @@ struct QueryColumn {
 //
 // Guarantee  No message holds a value of a row, a password or the URI. Memory does not grow with
 //            the rows. Nothing runs before Open() has found a place for each column.
-// Errors     InvalidArgument for a URI that libpq cannot read, a query that the server refuses, and
+// Errors     InvalidArgument for a URI that libpq cannot read, a time limit that PostgreSQL does
+// not take, a query that the server refuses, and
 //            a column of a type without a place; FailedPrecondition if a value cannot be computed;
 //            DeadlineExceeded after the time limit; Cancelled if `stop` says so, or somebody
 //            cancels the query; Unavailable for anything else.

@@ -77,8 +77,8 @@ size_t ShareOf(double share, size_t rows) {
   return static_cast<size_t>(std::ceil(share * static_cast<double>(rows)));
 }
 
-// Of a random order the first `taken` rows become public, and `kept` private ones follow. Without
-// `taken` the public rows stay as they are.
+// Shuffles the private rows: the first `taken` become public, and the next `kept` stay private. If
+// `taken` is 0 the public rows stay as they are.
 RowSource Divided(RowSource source, size_t taken, size_t kept) {
   return [=, source = std::move(source)](uint64_t seed) {
     LabRows rows = source(seed);

@@ -156,6 +156,12 @@ TEST_F(PostgresQueryTest, EndsWhenItIsToldToAndWhenItsTimeIsOver) {
               StatusIs(StatusCode::kDeadlineExceeded, HasSubstr("time is over")))
       << "an error never looks like the end";
 
+  for (const absl::Duration wrong :
+       {absl::ZeroDuration(), absl::Seconds(-1), absl::Hours(1000), -absl::InfiniteDuration()}) {
+    EXPECT_THAT(PostgresQuery::Open({.uri = uri_, .query = slow, .time_limit = wrong}).status(),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("at most 24 days")));
+  }
+
   bool stop = false;
   {
     auto stopped = PostgresQuery::Open(
